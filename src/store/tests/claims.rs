@@ -1,4 +1,4 @@
-//! Tests of claims of queued runs.
+//! Tests of claims of queued runs, and of ends by whoever holds a run.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -27,6 +27,26 @@ fn runs_are_claimed_in_the_order_in_which_they_became_available() {
     .unwrap();
     assert_eq!(write(&store, |tx| claim(tx, "a", 2)).unwrap(), [id(2), id(4)]);
     assert_eq!(write(&store, |tx| claim(tx, "a", 9)).unwrap(), [id(1)], "what is not due yet stays");
+}
+
+/// Whoever lost a run says nothing about it: neither it nor what it has begun is touched.
+#[test]
+fn a_run_that_somebody_else_has_taken_is_not_ended_nor_are_its_children() {
+    let store = fresh();
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        runs::insert(tx, &RunRow { parent: Some(id(1)), ..run(2) })?;
+        let statuses = |tx: &mut Tx<'_>| -> Result<Vec<String>, StoreError> {
+            [1, 2].into_iter().map(|number| Ok(runs::get(tx, "t", &id(number))?.unwrap().status)).collect()
+        };
+        assert!(!runs::queue::end(tx, &id(1), 0, "failed", None, Timestamp(9))?, "its fence is 1");
+        assert_eq!(statuses(tx)?, ["running", "running"]);
+        assert!(runs::queue::end(tx, &id(1), 1, "failed", None, Timestamp(9))?);
+        assert_eq!(statuses(tx)?, ["failed", "failed"]);
+        assert_eq!(runs::get(tx, "t", &id(1))?.unwrap().fence, 2, "whoever held it finds that it does no more");
+        Ok(())
+    })
+    .unwrap();
 }
 
 /// Somebody who is in the middle of claiming is in nobody's way.

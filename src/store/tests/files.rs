@@ -1,4 +1,5 @@
-//! Tests of how a database file is written: when its log goes into it, texts that are empty, and who is told while more is written.
+//! Tests of how a database file is written: when its log goes into it, texts that are empty, who is told while more is written,
+//! and what is looked at in between.
 
 use std::time::{Duration, Instant};
 
@@ -130,4 +131,19 @@ fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
     ends.send(()).unwrap();
     assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Err(StoreError::ThreadBusy(id(1))))]);
     block(store.close(wait));
+}
+
+/// A question that nobody need wait for is answered at once, without a change of threads.
+#[test]
+fn a_look_into_a_file_is_made_on_the_thread_that_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    with_run(&store);
+    let look = |store: &Store, number| {
+        store.look(move |tx| Ok((std::thread::current().id(), runs::get(tx, "t", &id(number))?.map(|run| run.head))))
+    };
+    let here = std::thread::current().id();
+    assert_eq!((look(&store, 1), look(&store, 2)), (Some((here, Some(3))), Some((here, None))));
+    write(&store, |tx| append(tx, &growth(1, 3, 2))).unwrap();
+    assert_eq!(look(&store, 1), Some((here, Some(5))), "it sees what was written meanwhile");
 }

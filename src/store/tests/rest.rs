@@ -1,4 +1,4 @@
-//! Tests of definitions, threads, files, keys, the outbox and retention.
+//! Tests of definitions, threads, files, passages, keys, the outbox and retention.
 
 use serde_json::json;
 
@@ -8,6 +8,7 @@ use crate::store::files::attachments::AttachmentRow;
 use crate::store::files::attachments;
 use crate::store::log::checkpoints::{CheckpointRow, Kept};
 use crate::store::log::checkpoints;
+use crate::store::knowledge::passages::{self, Passage};
 use crate::store::log;
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 use crate::store::upkeep::idempotency::{RequestKey, Seen};
@@ -227,6 +228,25 @@ fn a_file_lives_as_long_as_something_refers_to_it() {
         assert_eq!(threads::delete(tx, "t", &id(800))?, ["both"]);
         assert_eq!(attachments::delete_old(tx, Timestamp(1000), None, 9)?, []);
         assert_eq!(attachments::delete_old(tx, Timestamp(1001), None, 9)?, [("t".to_owned(), "unused".to_owned())]);
+        assert_eq!((attachments::get(tx, "t", "unused")?, attachments::content(tx, "t", "unused")?), (None, None));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn passages_of_a_reading_go_in_parts_and_those_of_the_next_stay() {
+    write(&memory(), |tx| {
+        let texts = |tx: &mut Tx<'_>, reading| passages::texts(tx, reading, 0, 9);
+        for reading in [6, 7, 8] {
+            let some: Vec<Passage> =
+                (0..3).map(|at| Passage { text: format!("{reading}.{at}"), place: passages::Place::default() }).collect();
+            passages::insert(tx, reading, &some)?;
+        }
+        assert!(passages::remove_some(tx, 7, 2)?);
+        assert_eq!(texts(tx, 7)?, ["7.2"], "no more than two at once");
+        assert!(passages::remove_some(tx, 7, u64::MAX)? && !passages::remove_some(tx, 7, u64::MAX)?);
+        assert_eq!((texts(tx, 6)?.len(), texts(tx, 7)?.len(), texts(tx, 8)?.len()), (3, 0, 3));
         Ok(())
     })
     .unwrap();

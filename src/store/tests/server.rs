@@ -35,6 +35,19 @@ fn tables_are_those_of_the_schema_that_the_path_names_first() {
 }
 
 #[test]
+fn a_commit_waits_for_the_disk_unless_the_settings_spare_it() {
+    let Some(url) = crate::place::on_server(":memory:") else { return };
+    let config = crate::config::Config::with(json!({"database": {"url": url}})).unwrap();
+    for (synchronous, told) in [(crate::config::Synchronous::Full, "on"), (crate::config::Synchronous::Normal, "off")] {
+        let store = Store::open(StoreSettings { synchronous, ..StoreSettings::of(&config).unwrap() });
+        let setting = |tx: &mut Tx<'_>| {
+            tx.query_one("SELECT current_setting('synchronous_commit')", &[], |row| Ok(row.text(0)?.to_owned()))
+        };
+        assert_eq!(write(&store, setting).unwrap().as_deref(), Some(told));
+    }
+}
+
+#[test]
 fn leases_are_renewed_beside_what_runs_store() {
     if crate::place::on_server("").is_none() {
         return;

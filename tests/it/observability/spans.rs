@@ -122,6 +122,20 @@ async fn a_retry_has_a_root_of_its_own_and_a_cancel_ends_what_was_open() {
 }
 
 #[tokio::test]
+async fn a_model_call_that_a_cancel_cut_short_has_not_failed() {
+    let collector = Collector::start(Manner::Takes).await;
+    let story = watched(&collector, json!({}), json!([{"text": "Late.", "delay_ms": 60_000}])).await;
+    let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> stop").await;
+    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    // Nothing tells that the script waits; where it does not yet, no call is told of.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(story.cancel(&run).await, "cancelled");
+    closed(&story).await;
+    let tree = collector.tree();
+    assert!(tree.contains("llm_1") && !tree.contains("error.type"), "{tree}");
+}
+
+#[tokio::test]
 async fn a_step_that_was_open_beside_a_failure_has_not_failed() {
     let collector = Collector::start(Manner::Takes).await;
     let story = watched(&collector, json!({}), json!([{"error": "provider_auth", "delay_ms": 200}])).await;

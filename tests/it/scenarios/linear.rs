@@ -122,6 +122,19 @@ async fn large_values_are_named_only() {
 }
 
 #[tokio::test]
+async fn a_value_is_told_whole_up_to_the_limit() {
+    let told = async |kb: u32, bytes: usize| {
+        let story = Story::with(json!({"limits": {"event_value_kb": kb}}), json!([]));
+        let workflow = story.workflow("start -> set_1{key: big, value: \"{{input}}\"} -> stop").await;
+        let started = story.bench.start(&workflow, json!({"message": "y".repeat(bytes)})).await;
+        let told = story.told(&started).await;
+        let line = told.lines().find(|line| line.contains("step_completed") && line.contains("set_1")).unwrap().to_owned();
+        !line.contains("omitted_keys")
+    };
+    assert!(told(8, 7 * 1024).await && !told(8, 9 * 1024).await, "8 KiB");
+}
+
+#[tokio::test]
 async fn any_position_can_be_read_from() {
     let story = Story::plain();
     let run = story.run("start -> llm_1{provider: script, model: echo, stream: true} -> stop").await;

@@ -45,6 +45,21 @@ async fn who_ends_waits_for_answers_that_were_accepted_and_accepts_no_other() {
     assert!(third.now_or_never().is_none(), "a call without an answer stays open");
 }
 
+#[tokio::test]
+async fn what_nobody_fetches_is_dropped_beyond_a_number_but_no_call_that_is_to_be_answered() {
+    let hosting = Arc::new(Hosting::default());
+    let payload = json!({"call_id": "c1"});
+    let mut asked = Asked(Arc::clone(&hosting)).call(HostCall { op: HostOp::ToolCall, payload, chunks: None });
+    assert!((&mut asked).now_or_never().is_none());
+    for number in 0..UNFETCHED + 9 {
+        hosting.notify(HostOp::Log, &json!({"number": number}));
+    }
+    let fetched = || hosting.next(0).expect("open").map(|text| serde_json::from_slice::<Value>(&text).expect("JSON"));
+    assert_eq!(fetched().expect("a call")["payload"]["call_id"], "c1");
+    let numbers: Vec<Value> = std::iter::from_fn(|| fetched().map(|mut call| call["payload"]["number"].take())).collect();
+    assert_eq!((numbers.len(), &numbers[0]), (UNFETCHED - 1, &json!(10)), "with the call as many as are kept");
+}
+
 #[test]
 fn a_call_rings_the_stream_of_its_run_alone() {
     let hosting = Arc::new(Hosting::default());
