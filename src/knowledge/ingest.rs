@@ -7,7 +7,7 @@ use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 use crate::model::usage::Usage;
 use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
-use crate::store::StoreError;
+use crate::store::{StoreError, Tx};
 use crate::store::knowledge::editions::Embedder;
 use crate::store::knowledge::passages::Batch;
 use crate::store::knowledge::readings::ReadingRow;
@@ -17,6 +17,14 @@ use crate::store::knowledge::{documents, editions, passages, readings};
 const BATCH: usize = 64;
 /// How often a reading is begun again without getting any further.
 const TRIES: u32 = 5;
+
+/// What a reading came to while it was worked on.
+struct Progress {
+    /// How often it was begun without getting any further.
+    tries: u32,
+    /// What a call took whose vectors were not stored: it counts all the same.
+    owed: Option<Usage>,
+}
 
 /// Why a reading stopped.
 #[derive(Debug)]
@@ -61,20 +69,36 @@ impl Knowledge {
 
     /// Works on a reading that was claimed, and stores how it ended. With `patient` a failure that may pass is tried again later.
     pub(super) async fn work_on(&self, reading: ReadingRow, patient: bool) {
+        let document = reading.document;
+        let mut progress = Progress { tries: reading.tries, owed: None };
         let stopped = tokio::select! {
-            stopped = self.read_whole(&reading) => stopped,
+            stopped = self.read_whole(&reading, &mut progress) => stopped,
             Stop::Lost = self.hold(&reading) => Err(Stop::Lost),
         };
+        let Progress { tries, owed } = progress;
         let now = self.clock.now();
         let ended = match stopped {
             Ok(()) | Err(Stop::Lost) => return,
-            Err(Stop::Later(text)) if patient && reading.tries < TRIES => {
+            Err(Stop::Later(text)) if patient && tries < TRIES => {
                 tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
-                let at = Timestamp(self.common_time().0 + backoff(reading.tries));
-                self.store.write(move |tx| readings::put_off(tx, &reading, &text, at)).await
+                let at = Timestamp(self.common_time().0 + backoff(tries));
+                let put_off = move |tx: &mut Tx<'_>| {
+                    readings::put_off(tx, &reading, &text, at)?;
+                    owed.map_or(Ok(()), |usage| documents::add_usage(tx, reading.document, &usage, now))
+                };
+                self.store.write(put_off).await
             }
-            Err(Stop::Later(text) | Stop::Never(text)) => self.store.write(move |tx| readings::fail(tx, &reading, &text, now)).await,
+            Err(Stop::Later(text) | Stop::Never(text)) => {
+                let fail = move |tx: &mut Tx<'_>| {
+                    readings::fail(tx, &reading, &text, now)?;
+                    owed.map_or(Ok(()), |usage| documents::add_usage(tx, reading.document, &usage, now))
+                };
+                self.store.write(fail).await
+            }
         };
+        if let (Err(StoreError::Fenced), Some(usage)) = (&ended, owed) {
+            self.count(document, usage).await;
+        }
         if let Err(error) = ended {
             tracing::warn!(%error, "the end of a reading was not stored; it is read again when its lease is over");
         }
@@ -95,7 +119,7 @@ impl Knowledge {
         }
     }
 
-    async fn read_whole(&self, reading: &ReadingRow) -> Result<(), Stop> {
+    async fn read_whole(&self, reading: &ReadingRow, progress: &mut Progress) -> Result<(), Stop> {
         if reading.tries > TRIES {
             return Err(Stop::Never(format!("reading this document was begun {} times and never came to an end", reading.tries - 1)));
         }
@@ -107,7 +131,8 @@ impl Knowledge {
         };
         let mut done = if reading.chunks.is_some() { reading.done } else { 0 };
         while done < chunks {
-            done += self.embed_next(reading, &edition.embedder, done).await?;
+            done += self.embed_next(reading, &edition.embedder, done, &mut progress.owed).await?;
+            progress.tries = 1;
         }
         let (reading, now) = (reading.clone(), self.clock.now());
         Ok(self.store.write(move |tx| readings::complete(tx, &reading, now)).await?)
@@ -132,8 +157,8 @@ impl Knowledge {
         Ok(count)
     }
 
-    /// Makes and stores the vectors of the next passages; how many there were.
-    async fn embed_next(&self, reading: &ReadingRow, embedder: &Embedder, done: u64) -> Result<u64, Stop> {
+    /// Makes and stores the vectors of the next passages; how many there were. What making them took is owed when they were not stored.
+    async fn embed_next(&self, reading: &ReadingRow, embedder: &Embedder, done: u64, owed: &mut Option<Usage>) -> Result<u64, Stop> {
         let (no, edition) = (reading.no, reading.edition);
         let found = self.store.read(move |tx| Ok((passages::texts(tx, no, done, BATCH)?, passages::vector_bytes(tx, edition)?)));
         let (texts, length) = found.await?;
@@ -162,11 +187,21 @@ impl Knowledge {
                 return Err(Stop::Never(unfit));
             }
         };
-        let (count, reading, took) = (batch.vectors.len() as u64, reading.clone(), usage);
+        let (count, held, took) = (batch.vectors.len() as u64, reading.clone(), usage);
         let (now, until) = (self.clock.now(), self.lease());
-        let stored = self.store.write(move |tx| readings::advance(tx, &reading, &batch, &took, now, until)).await;
-        if let Err(StoreError::Fenced) = stored {
-            self.count(document, usage).await;
+        let stored = self.store.write(move |tx| readings::advance(tx, &held, &batch, &took, now, until)).await;
+        match stored {
+            Ok(()) => {}
+            Err(StoreError::Fenced) => self.count(document, usage).await,
+            Err(StoreError::Unknown) => {
+                // Vectors and usage are stored together: one tells of the other.
+                let (held, after) = (reading.clone(), done + count);
+                if self.store.read(move |tx| readings::has_reached(tx, &held, after)).await? {
+                    return Ok(count);
+                }
+                *owed = Some(usage);
+            }
+            Err(_) => *owed = Some(usage),
         }
         stored?;
         Ok(count)

@@ -20,8 +20,8 @@ use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::readings::LiveReading;
 use crate::store::knowledge::{editions, fulltext, passages};
 use crate::store::{StoreError, Tx};
-use crate::tools::Spent;
-use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery, Searched};
+use crate::tools::SpentList;
+use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery};
 
 /// How many of the most alike are looked at exactly, and how many each list gives to the other.
 const CANDIDATES: usize = 100;
@@ -163,7 +163,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// As [`Knowledge::question`], [`Knowledge::embed`] and [`Knowledge::find`].
-    pub async fn ask(&self, tenant: &str, asked: &SearchQuery, spent: &mut Vec<Spent>) -> Result<Found, Trouble> {
+    pub async fn ask(&self, tenant: &str, asked: &SearchQuery, spent: &SpentList) -> Result<Found, Trouble> {
         for _ in 0..MOVES {
             let question = self.question(tenant, asked).await?;
             let vector = match question.embedder() {
@@ -182,25 +182,20 @@ impl Knowledge {
         tenant: &str,
         embedder: &Embedder,
         (query, trace): (&str, Option<Arc<TraceContext>>),
-        spent: &mut Vec<Spent>,
+        spent: &SpentList,
     ) -> Result<Vec<f32>, Trouble> {
+        let at = spent.begin(&embedder.provider, &embedder.model);
         let made = self.embed(tenant, embedder, query, trace).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
         let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);
-        if counts {
-            spent.push(Spent { provider: embedder.provider.clone(), model: embedder.model.clone(), tokens: *tokens });
-        }
+        spent.end(at, *tokens, counts);
         made.map(|(vector, _)| vector).map_err(Trouble::Provider)
     }
 }
 
 impl Search for Knowledge {
-    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched> {
-        Box::pin(async move {
-            let mut spent = Vec::new();
-            let answer = self.ask(tenant, query, &mut spent).await.map_err(SearchError::from);
-            Searched { answer, spent }
-        })
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery, spent: &'a SpentList) -> BoxFuture<'a, Result<Found, SearchError>> {
+        Box::pin(async move { self.ask(tenant, query, spent).await.map_err(SearchError::from) })
     }
 }
 

@@ -12,6 +12,14 @@ use crate::model::event::FaultCode;
 use crate::model::parts::{NewFile, Part};
 use crate::model::usage::Picos;
 
+/// No turn holds more calls; an answer that asks for more is not taken.
+pub(super) const MOST_CALLS: usize = 1024;
+
+/// The failure of an answer that asks for more calls.
+pub(super) fn too_many_calls() -> ProviderFailure {
+    malformed("it asks for too many tools at once")
+}
+
 /// The parts of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
@@ -42,6 +50,9 @@ pub(super) struct Parts {
 impl Parts {
     /// The answer of a family.
     pub(super) fn into_reply(mut self, family: &str, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        if self.calls.len() > MOST_CALLS {
+            return Err(too_many_calls());
+        }
         let (silent, calls) = (self.text.trim().is_empty() && self.files.is_empty(), !self.calls.is_empty());
         let finish = match self.finish {
             Finish::ContentFilter if silent && !calls => return Err(filtered(&self.explanation)),
@@ -206,6 +217,17 @@ mod tests {
         assert_eq!(["read_file-2", "", "files.read", "files.write", "lo\nok\u{1b}[31m"].map(named),
             ["read_file-2", "unnamed", "files.read", "files_write_", "lo_ok__31m_"]);
         assert_eq!(named(&"é".repeat(500_000)).len(), 64);
+    }
+
+    #[test]
+    fn an_answer_holds_so_many_calls_and_no_more() {
+        let reply = |count: usize| {
+            let calls = (0..count).map(|at| tool_call(format!("c{at}"), "t".into(), "")).collect();
+            Parts { calls, ..Parts::default() }.into_reply("f", &ChatRequest::new("m", Vec::new()))
+        };
+        assert_eq!(reply(MOST_CALLS).expect("a reply").message.tool_calls.len(), MOST_CALLS);
+        let refused = reply(MOST_CALLS + 1).expect_err("too many");
+        assert_eq!(refused.fault.code, FaultCode::ProviderProtocol);
     }
 
     #[test]

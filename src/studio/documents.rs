@@ -22,6 +22,7 @@ use crate::store::knowledge::{documents as table, editions, readings};
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::resource::Resource;
 use crate::studio::runs::summaries::add_usage;
+use crate::tools::SpentList;
 use crate::tools::search::SearchQuery;
 
 /// The most characters of a question.
@@ -325,8 +326,8 @@ impl Studio {
         let asked = self.read_for(scope, Resource::KnowledgeBase, base, question(base, body)).await?;
         let (world, tenant) = (Arc::clone(self.world()), Arc::clone(&scope.tenant));
         self.on_runtime(async move {
-            let mut of_no_run = Vec::new();
-            let found = world.knowledge.ask(&tenant, &asked, &mut of_no_run).await.map_err(refusal)?;
+            let of_no_run = SpentList::default();
+            let found = world.knowledge.ask(&tenant, &asked, &of_no_run).await.map_err(refusal)?;
             Ok(json!({
                 "knowledge_base_id": found.knowledge_base_id, "query": asked.query, "chunk_count": found.results.len(),
                 "top_score": found.top_score, "results": found.results,

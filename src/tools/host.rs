@@ -161,6 +161,7 @@ mod tests {
             timeout: Duration::from_millis(20),
             asking: crate::tools::Asking::Never,
             trace: None,
+            spent: crate::tools::SpentList::default(),
             cancelled: tokio_util::sync::CancellationToken::new(),
         }
     }

@@ -37,6 +37,7 @@ use crate::model::trace_context::TraceContext;
 use crate::providers::ToolOffer;
 use crate::providers::trust::Trust;
 use crate::secrets::Secrets;
+use crate::sync::Mutex;
 use guard::{Guard, GuardedClient};
 
 /// Something that can be called.
@@ -93,6 +94,8 @@ pub struct ToolInvocation {
     pub trace: Option<Arc<TraceContext>>,
     /// The call is to end.
     pub cancelled: CancellationToken,
+    /// What it takes on its way.
+    pub spent: SpentList,
 }
 
 /// Whether a call may ask a person something, and what people said to what it asked.
@@ -140,8 +143,6 @@ pub struct ToolReply {
     pub is_error: bool,
     /// No answer came: nobody knows whether it did its work.
     pub unanswered: bool,
-    /// The calls of providers that it took.
-    pub spent: Vec<Spent>,
     /// Nothing was done, for a reason that is not the tool's.
     pub undone: Option<FaultCode>,
     /// Files that came with it.
@@ -161,6 +162,35 @@ pub struct Spent {
     pub model: String,
     /// Its report; none when it made none.
     pub tokens: Option<Tokens>,
+}
+
+/// The calls of providers that a call of a tool took: kept outside of it, so that they are known when it is cut short.
+#[derive(Clone, Debug, Default)]
+pub struct SpentList(Arc<Mutex<Vec<Spent>>>);
+
+impl SpentList {
+    /// A call begins that has made no report yet; what came of it is told by its place.
+    pub fn begin(&self, provider: &str, model: &str) -> usize {
+        let mut list = self.0.lock();
+        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: None });
+        list.len() - 1
+    }
+
+    /// The newest call ended with a report, or counts without one; or it took nothing.
+    pub fn end(&self, at: usize, tokens: Option<Tokens>, counts: bool) {
+        let mut list = self.0.lock();
+        if counts {
+            list[at].tokens = tokens;
+        } else {
+            list.remove(at);
+        }
+    }
+
+    /// All of them, in their order.
+    #[must_use]
+    pub fn list(&self) -> Vec<Spent> {
+        self.0.lock().clone()
+    }
 }
 
 impl ToolReply {
@@ -249,6 +279,7 @@ impl BoundTool {
             asking: Asking::Never,
             trace: None,
             cancelled: CancellationToken::new(),
+            spent: SpentList::default(),
         }
     }
 

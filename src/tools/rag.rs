@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::search::{Chunk, Found, SearchDoor, SearchError, SearchQuery, Searched};
+use super::search::{Chunk, Found, SearchDoor, SearchError, SearchQuery};
 use super::{Tool, ToolInvocation, ToolReply};
 
 /// A stored search.
@@ -37,12 +37,10 @@ impl RagTool {
     async fn answer(&self, call: &ToolInvocation) -> ToolReply {
         let question = call.arguments.get("query").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
         let Some(question) = question else { return ToolReply::error("`query` is missing: say what to look for") };
-        let Searched { answer, spent } = self.door.search(&call.tenant, &self.query(call, question)).await;
-        let reply = match answer {
+        match self.door.search(&call.tenant, &self.query(call, question), &call.spent).await {
             Ok(found) => reply(question, &found),
             Err(SearchError::Missing(text) | SearchError::Failed(text)) => ToolReply::error(text),
-        };
-        ToolReply { spent, ..reply }
+        }
     }
 }
 
@@ -77,7 +75,7 @@ mod tests {
     use crate::model::Id;
     use crate::model::chat::Tokens;
     use crate::sync::Mutex;
-    use crate::tools::Spent;
+    use crate::tools::SpentList;
     use crate::tools::search::Search;
 
     /// Finds one chunk in the base `docs` and remembers what it was asked.
@@ -85,7 +83,7 @@ mod tests {
     struct Shelf(Mutex<Vec<(String, SearchQuery)>>);
 
     impl Search for Shelf {
-        fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched> {
+        fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery, spent: &'a SpentList) -> BoxFuture<'a, Result<Found, SearchError>> {
             self.0.lock().push((tenant.to_owned(), query.clone()));
             let missing = SearchError::Missing(format!("there is no knowledge base `{}`", query.knowledge_base));
             let chunk = Chunk {
@@ -101,10 +99,14 @@ mod tests {
                 sheet: None,
                 metadata: Map::new(),
             };
-            let spent = vec![Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Tokens { prompt: 3, ..Tokens::default() }) }];
+            let at = spent.begin("hash", "hash-256");
+            if query.query == "for ever" {
+                return Box::pin(std::future::pending());
+            }
+            spent.end(at, Some(Tokens { prompt: 3, ..Tokens::default() }), true);
             let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5 };
             let answer = if query.knowledge_base == "docs" { Ok(found) } else { Err(missing) };
-            Box::pin(async move { Searched { answer, spent } })
+            Box::pin(async move { answer })
         }
     }
 
@@ -121,8 +123,21 @@ mod tests {
             timeout: Duration::from_secs(1),
             asking: crate::tools::Asking::Never,
             trace: None,
+            spent: SpentList::default(),
             cancelled: tokio_util::sync::CancellationToken::new(),
         }
+    }
+
+    #[tokio::test]
+    async fn what_a_search_took_is_known_when_it_is_cut_short() {
+        let door = SearchDoor::default();
+        door.set(Arc::new(Shelf::default()));
+        let tool = RagTool::read(&json!({"knowledge_base_id": "docs"}), &door);
+        let asked = call(json!({"query": "for ever"}), json!({}));
+        let spent = asked.spent.clone();
+        let cut = tokio::time::timeout(Duration::from_millis(10), tool.call(asked)).await;
+        assert!(cut.is_err());
+        assert_eq!(spent.list(), [crate::tools::Spent { provider: "hash".into(), model: "hash-256".into(), tokens: None }]);
     }
 
     #[tokio::test]
@@ -131,10 +146,12 @@ mod tests {
         door.set(shelf.clone());
         let stored = json!({"knowledge_base_id": "docs", "top_k": 3, "threshold": 0.2, "filter": {"lang": "en"}});
         let tool = RagTool::read(&stored, &door);
-        let reply = tool.call(call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}))).await;
+        let asked = call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}));
+        let spent = asked.spent.clone();
+        let reply = tool.call(asked).await;
         let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"page":2}]}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
-        assert_eq!(reply.spent[0].provider, "hash");
+        assert_eq!(spent.list()[0].tokens.map(|tokens| tokens.prompt), Some(3));
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");
         let wanted = SearchQuery {
             knowledge_base: "docs".into(),

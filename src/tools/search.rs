@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Spent;
+use super::SpentList;
 use crate::model::trace_context::TraceContext;
 
 /// What is looked for.
@@ -70,15 +70,6 @@ pub struct Found {
     pub top_score: f64,
 }
 
-/// How a search ended, and the calls that embedded its question: they were paid for, whatever came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Searched {
-    /// What was found.
-    pub answer: Result<Found, SearchError>,
-    /// The calls, in their order.
-    pub spent: Vec<Spent>,
-}
-
 /// A search that found no answer to give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
@@ -90,8 +81,9 @@ pub enum SearchError {
 
 /// Who searches knowledge bases.
 pub trait Search: Send + Sync {
-    /// Searches one base of a tenant. Dropping the future ends the search.
-    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched>;
+    /// Searches one base of a tenant. Dropping the future ends the search. The calls that embed its question are told in `spent`: they
+    /// are paid for, whatever comes of it.
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery, spent: &'a SpentList) -> BoxFuture<'a, Result<Found, SearchError>>;
 }
 
 /// The way to whoever searches; set once, when the studio opens.
@@ -105,10 +97,13 @@ impl SearchDoor {
     }
 
     /// Searches one base of a tenant.
-    pub async fn search(&self, tenant: &str, query: &SearchQuery) -> Searched {
+    ///
+    /// # Errors
+    /// As [`Search::search`].
+    pub async fn search(&self, tenant: &str, query: &SearchQuery, spent: &SpentList) -> Result<Found, SearchError> {
         match self.0.get() {
-            Some(search) => search.search(tenant, query).await,
-            None => Searched { answer: Err(SearchError::Failed("nothing searches knowledge bases here".into())), spent: Vec::new() },
+            Some(search) => search.search(tenant, query, spent).await,
+            None => Err(SearchError::Failed("nothing searches knowledge bases here".into())),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Owns the turns of an agent: the model speaks, its tool calls are made, until it answers without any or a person must decide.
 
+use std::collections::HashMap;
+
 use futures_util::{StreamExt, stream};
 
 use super::approval::{self, CallDecision, Planned};
@@ -239,8 +241,8 @@ impl Speaker<'_> {
             Made::All(more) => results.extend(more),
             asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         }
-        let place = |outcome: &ToolOutcome| calls.iter().position(|one| one.call.id == outcome.call_id);
-        results.sort_by_key(place);
+        let places: HashMap<&str, usize> = calls.iter().enumerate().map(|(at, one)| (one.call.id.as_str(), at)).collect();
+        results.sort_by_key(|outcome| places.get(outcome.call_id.as_str()).copied());
         Ok(Made::All(results))
     }
 

@@ -17,7 +17,7 @@ use crate::model::event::{
 use crate::model::node::Node;
 use crate::model::redaction::is_masked;
 use crate::model::run::{Call, OpenStep};
-use crate::tools::{Asking, BoundTool, Caller, OnCancel, Spent, ToolReply};
+use crate::tools::{Asking, BoundTool, Caller, OnCancel, Spent, SpentList, ToolReply};
 
 /// Said instead of calling a tool with a mask for a value.
 const MASKED: &str = "The tool was not called: one of its values was redacted (`observability.redact`) and is not known any more. \
@@ -93,9 +93,10 @@ impl StepContext {
             return Err(cut);
         }
         let started = Instant::now();
-        let (reply, abandoned) = self.invoke(call, tool, asking, span).await?;
+        let spent = SpentList::default();
+        let (reply, abandoned) = self.invoke(call, tool, asking, span, &spent).await?;
         let took = started.elapsed();
-        for (at, Spent { provider, model, tokens }) in reply.spent.iter().enumerate() {
+        for (at, Spent { provider, model, tokens }) in spent.list().iter().enumerate() {
             self.spent(&format!("{key}/embed:{at}"), provider, model, *tokens)?;
         }
         if let Some(asked) = reply.asked {
@@ -186,7 +187,7 @@ impl StepContext {
     }
 
     /// What the tool replied, and whether it was abandoned: cut short, it may have a while to end by itself.
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking, span: Id) -> Result<(ToolReply, bool), Fault> {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking, span: Id, spent: &SpentList) -> Result<(ToolReply, bool), Fault> {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -197,6 +198,7 @@ impl StepContext {
         let mut invocation = tool.invocation(call, &caller);
         (invocation.asking, invocation.cancelled) = (asking, self.cancelled().clone());
         invocation.trace = self.onward(span);
+        invocation.spent = spent.clone();
         let capped = |reply: ToolReply| reply.capped(self.world().result_bytes());
         let mut answer = std::pin::pin!(tool.answer(invocation));
         tokio::select! {

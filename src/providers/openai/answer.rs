@@ -4,11 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::model::chat::{Tokens, ToolCall};
 use crate::providers::ProviderFailure;
-use crate::providers::reply::{self, tool_call};
-use crate::providers::wire::malformed;
-
-/// No turn holds more calls; a provider that begins more is not listened to.
-const MOST_CALLS: usize = 1024;
+use crate::providers::reply::{self, MOST_CALLS, tool_call};
 
 /// A tool call while its fragments come.
 #[derive(Debug, Default)]
@@ -30,7 +26,7 @@ impl Fragments {
         for call in calls.and_then(Value::as_array).into_iter().flatten().chain(single) {
             self.take_one(call);
             if self.0.len() > MOST_CALLS {
-                return Err(malformed("it asks for too many tools at once"));
+                return Err(reply::too_many_calls());
             }
         }
         Ok(())

@@ -131,8 +131,9 @@ pub fn in_use(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, 
     Ok(found.is_some())
 }
 
-/// Who refers to a file, as kind and id; at most `limit`.
+/// Who refers to a file that is about to be removed, as kind and id; at most `limit`. Until this transaction ends, nobody begins to.
 pub fn used_by(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+    tx.alone("file", storage_key)?;
     tx.query(
         "SELECT owner_kind, owner FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2 ORDER BY owner_kind, owner LIMIT $3",
         params![tenant, storage_key, limit as u64],

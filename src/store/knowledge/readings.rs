@@ -306,6 +306,11 @@ pub fn any_waiting(tx: &mut Tx<'_>, document: Option<i64>, now: Timestamp) -> Re
     )
 }
 
+/// Have so many passages of a reading that is still held their vectors?
+pub fn has_reached(tx: &mut Tx<'_>, reading: &ReadingRow, done: u64) -> Result<bool, StoreError> {
+    exists(tx, "SELECT 1 FROM #readings WHERE no = $1 AND fence = $2 AND done >= $3 LIMIT 1", params![reading.no, reading.fence, done])
+}
+
 /// Is there something to sweep?
 pub fn any_gone(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
     exists(tx, "SELECT 1 FROM #readings WHERE state = 'gone' LIMIT 1", params![])

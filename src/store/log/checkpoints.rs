@@ -31,11 +31,13 @@ pub struct CheckpointRow {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Stores a result; the first one stays.
+/// Stores a result; the first one stays until it expires.
 pub fn store(tx: &mut Tx<'_>, tenant: &str, row: &CheckpointRow) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO #workflow_checkpoints (key, tenant, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at, turn) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (key) DO NOTHING",
+        "INSERT INTO #workflow_checkpoints AS c (key, tenant, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at, turn) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (key) DO UPDATE SET \
+         handle = excluded.handle, change = excluded.change, created_at = excluded.created_at, expires_at = excluded.expires_at, \
+         turn = excluded.turn WHERE c.tenant = excluded.tenant AND c.expires_at <= excluded.created_at",
         params![
             &row.key,
             tenant,

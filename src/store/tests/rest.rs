@@ -328,7 +328,12 @@ fn a_checkpoint_is_found_until_it_expires() {
         assert_eq!(found(tx, "t", "a", 9)?, Some(kept));
         assert_eq!((found(tx, "t", "a", 10)?, found(tx, "other", "b", 9)?), (None, None));
         assert_eq!(checkpoints::list(tx, "t", Some(&id(1)), 9)?.len(), 2);
-        assert_eq!(checkpoints::delete_expired(tx, Timestamp(10), 9)?, 1);
+        for (key, at, wanted) in [("a", 9, "default"), ("a", 10, "other"), ("b", 10, "default")] {
+            let later = CheckpointRow { handle: "other".into(), created_at: Timestamp(at), ..row(key, Some(Timestamp(20))) };
+            checkpoints::store(tx, "t", &later)?;
+            assert_eq!(found(tx, "t", key, 9)?.map(|kept| kept.handle).as_deref(), Some(wanted), "{key} at {at}");
+        }
+        assert_eq!(checkpoints::delete_expired(tx, Timestamp(20), 9)?, 1);
         assert!(found(tx, "t", "b", i64::MAX)?.is_some());
         runs::delete(tx, "t", &id(1))?;
         assert_eq!(checkpoints::list(tx, "t", None, 9)?, []);

@@ -1,10 +1,13 @@
 //! Owns the older HTTP transport (`sse`): one stream of events in, one request for each message out.
 
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::{RequestBuilder, Response, Url};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::authorization::TOKENS;
 use super::server::Address;
@@ -13,6 +16,9 @@ use super::wire::{self, Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::json;
 use crate::providers::sse::Events;
 use crate::tools::guard::Guard;
+
+/// How long it may take until everybody has heard that a message was not sent.
+const HEARD: Duration = Duration::from_secs(1);
 
 /// Who is asked, and with what.
 #[derive(Clone)]
@@ -56,11 +62,11 @@ fn challenge(response: &Response) -> Option<(u16, &str)> {
     }
 }
 
-/// Opens the stream; where messages go is its first event.
+/// Opens the stream; where messages go is its first event. A message that the server does not take within `patience` ends the wire.
 ///
 /// # Errors
 /// The address must not be reached, or the server does not stream.
-pub(super) async fn open(address: &Address, guard: &Guard) -> Result<Wire, String> {
+pub(super) async fn open(address: &Address, guard: &Guard, patience: Duration) -> Result<Wire, String> {
     let (client, url) = web::client(address, guard)?;
     let line = Line { client, address: address.clone(), headers: web::headers(address)?.into_iter().collect() };
     let asked = line.send(|| line.client.get(url.clone()).header(ACCEPT, "text/event-stream"));
@@ -75,8 +81,18 @@ pub(super) async fn open(address: &Address, guard: &Guard) -> Result<Wire, Strin
     }
     let (mut wire, Ends { outgoing, incoming }) = Wire::new();
     let (place, placed) = watch::channel(None);
-    wire.carry(read(response, url, place, incoming));
-    wire.carry(write(line, placed, outgoing));
+    let over = CancellationToken::new();
+    let written = over.clone().drop_guard();
+    wire.carry(async move {
+        tokio::select! {
+            () = read(response, url, place, incoming) => {}
+            () = over.cancelled() => {}
+        }
+    });
+    wire.carry(async move {
+        write(line, placed, outgoing, patience).await;
+        drop(written);
+    });
     Ok(wire)
 }
 
@@ -104,10 +120,23 @@ async fn read(response: reqwest::Response, url: Url, place: watch::Sender<Option
     }
 }
 
-async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoing: mpsc::Receiver<Outgoing>) {
+/// Messages go one after another. One that the server does not take in time is given up with the wire: those behind it were not sent, and
+/// may go over another one.
+async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoing: mpsc::Receiver<Outgoing>, patience: Duration) {
     while let Some((message, tell)) = outgoing.recv().await {
         let Some(target) = placed.wait_for(Option::is_some).await.ok().and_then(|place| place.clone()) else { return };
-        let _nobody_waits = tell.send(post(&line, target, &message).await);
+        let posted = tokio::time::timeout(patience, post(&line, target, &message)).await;
+        let late = posted.is_err();
+        let text = || format!("did not take a message within {} ms", patience.as_millis());
+        let _nobody_waits = tell.send(posted.unwrap_or_else(|_| Err(Broken { text: text(), unreached: false })));
+        if late {
+            outgoing.close();
+            while let Some((_, tell)) = outgoing.recv().await {
+                let _nobody_waits = tell.send(Err(Broken { text: format!("{}, and the next ones were not sent", text()), unreached: true }));
+            }
+            // Who waits hears first that nothing was sent: the end of the wire says less.
+            tokio::time::sleep(HEARD).await;
+        }
     }
 }
 

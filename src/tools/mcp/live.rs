@@ -306,12 +306,13 @@ fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> ServerTool {
     ServerTool { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
 }
 
-/// A server that was started again does not know sessions from before, and refuses the message in its own words. Anything less
-/// clear is the word of a tool, and the call is not made again.
+/// A server that was started again does not know sessions from before. The protocol has a status for that (404), with which the request
+/// is sent again by the transport; others refuse the message unread, in their own words. Anything less clear, and whatever is said of
+/// a request that was read, is the word of a tool, and the call is not made again.
 fn is_forgotten(error: &ErrorData) -> bool {
     let said = error.message.to_lowercase();
     let words = ["no valid session", "session not found", "invalid session", "unknown session", "missing session", "session id"];
-    (-32099..=-32000).contains(&error.code.0) && words.iter().any(|word| said.contains(word))
+    web::is_unread(error) && (-32099..=-32000).contains(&error.code.0) && words.iter().any(|word| said.contains(word))
 }
 
 #[cfg(test)]
@@ -322,13 +323,15 @@ mod tests {
 
     #[test]
     fn only_clear_words_about_the_session_count() {
-        for (code, text, forgotten) in [
-            (-32000, "Bad Request: No valid session ID provided", true),
-            (-32001, "Session not found", true),
-            (-32602, "No valid session ID provided", false),
-            (-32000, "your shopping session expired", false),
+        for (code, text, read, forgotten) in [
+            (-32000, "Bad Request: No valid session ID provided", false, true),
+            (-32001, "Session not found", false, true),
+            (-32001, "Session not found", true, false),
+            (-32602, "No valid session ID provided", false, false),
+            (-32000, "your shopping session expired", false, false),
         ] {
-            assert_eq!(is_forgotten(&ErrorData::new(ErrorCode(code), text, None)), forgotten, "{text}");
+            let data = (!read).then(|| "workflow-studio/unread".into());
+            assert_eq!(is_forgotten(&ErrorData::new(ErrorCode(code), text, data)), forgotten, "{text}");
         }
     }
 

@@ -86,7 +86,7 @@ async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<L
             Ok(Live::new(greet(transport, ready, beginning).await?, None, ready.clone()).await)
         }
         Way::Events(address) => {
-            let wire = events::open(address, guard).await.map_err(Trouble::plain)?;
+            let wire = events::open(address, guard, ready.timeout).await.map_err(Trouble::plain)?;
             Ok(Live::new(greet(wire, ready, beginning).await?, None, ready.clone()).await)
         }
     }

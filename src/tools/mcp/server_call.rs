@@ -234,6 +234,7 @@ mod tests {
                 timeout: Duration::from_secs(1),
                 asking: Asking::Never,
                 trace: trace.clone(),
+                spent: crate::tools::SpentList::default(),
                 cancelled: tokio_util::sync::CancellationToken::new(),
             };
             let asker = Asker::of(&invocation, "find");

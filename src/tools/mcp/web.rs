@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt as _};
 use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use reqwest::redirect::{Attempt, Policy};
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpClientWorker, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -159,12 +159,23 @@ fn lightened(answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
     answer
 }
 
-/// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it.
+/// What is added to a refusal that named no request.
+const UNREAD: &str = "workflow-studio/unread";
+
+/// Whether a server refused a request without having read it.
+pub(super) fn is_unread(error: &ErrorData) -> bool {
+    error.data.as_ref().is_some_and(|data| data == UNREAD)
+}
+
+/// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it. The
+/// server did not read that request: of one that it read it must say the id.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn answering(asked: Option<RequestId>, answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
     match answer {
         StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(mut error), session) => {
-            error.id = error.id.or(asked);
+            if error.id.is_none() {
+                (error.id, error.error.data) = (asked, Some(UNREAD.into()));
+            }
             StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), session)
         }
         other => other,

@@ -12,6 +12,11 @@ const ERROR: usize = 4 << 10;
 
 /// 2xx: the text is the result, JSON without its blanks. Everything else is an error.
 pub(super) fn reply(answer: &Answer) -> ToolReply {
+    let reply = read(answer);
+    ToolReply { unanswered: reply.is_error && answer.after, ..reply }
+}
+
+fn read(answer: &Answer) -> ToolReply {
     if !answer.status.is_success() {
         let reason = answer.status.canonical_reason().unwrap_or_default();
         let status = format!("the webhook answered {} {reason}", answer.status.as_u16());
@@ -75,7 +80,7 @@ mod tests {
 
     fn told(status: u16, content_type: &str, body: &'static [u8]) -> String {
         let status = StatusCode::from_u16(status).expect("a status");
-        let reply = reply(&Answer { status, content_type: content_type.into(), body: body.into() });
+        let reply = reply(&Answer { status, content_type: content_type.into(), body: body.into(), after: false });
         format!("{}{}", if reply.is_error { "error: " } else { "" }, reply.text)
     }
 

@@ -34,36 +34,47 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) content_type: String,
     pub(super) body: Bytes,
+    /// It is that of a GET which followed a call that may have done its work (303): whatever it says, the call is not made again.
+    pub(super) after: bool,
+}
+
+/// How a failure is told: with `sent`, a call that may change something was answered already, and nobody knows what became of it.
+fn failed(sent: bool, text: String) -> ToolReply {
+    if sent { ToolReply::unanswered(text) } else { ToolReply::error(text) }
 }
 
 /// Sends a request and reads its answer.
 ///
 /// # Errors
 /// The failure that is told when there is none: refused by the guard, not reachable, redirected somewhere it must not go; or the
-/// connection broke, and nobody knows what became of the request.
+/// connection broke, or a call that may change something was answered with a redirect that leads nowhere, and nobody knows what became
+/// of the request.
 pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result<Answer, ToolReply> {
+    let changes = !matches!(request.method, Method::GET | Method::HEAD);
     for _ in 0..=REDIRECTS {
-        client.check(&request.url).map_err(|refusal| ToolReply::error(refusal.0))?;
-        let response = once(client, &request).await?;
-        match target(&response, &request).map_err(ToolReply::error)? {
+        // 307 and 308 say that nothing was done: a call that is sent again and reaches nobody did not happen.
+        let after = changes && request.method == Method::GET;
+        client.check(&request.url).map_err(|refusal| failed(after, refusal.0))?;
+        let response = once(client, &request, after).await?;
+        match target(&response, &request).map_err(|text| failed(changes, text))? {
             Some(url) => follow(&mut request, url, response.status()),
-            None => return read(response).await,
+            None => return read(response, after).await,
         }
     }
-    Err(ToolReply::error(format!("the webhook was redirected more than {REDIRECTS} times")))
+    Err(failed(changes, format!("the webhook was redirected more than {REDIRECTS} times")))
 }
 
-async fn once(client: &GuardedClient, request: &Request) -> Result<Response, ToolReply> {
+async fn once(client: &GuardedClient, request: &Request, after: bool) -> Result<Response, ToolReply> {
     let mut headers = request.common.clone();
     headers.extend(request.own.clone());
-    let mut call = client.client().map_err(ToolReply::error)?.request(request.method.clone(), request.url.clone()).headers(headers);
+    let mut call = client.client().map_err(|text| failed(after, text))?.request(request.method.clone(), request.url.clone()).headers(headers);
     if let Some(body) = &request.body {
         call = call.body(body.clone());
     }
     call.send().await.map_err(|problem| {
         let text = format!("the webhook could not be called: {}", guard::why(&problem));
         let unsent = problem.is_connect() || problem.is_builder();
-        if unsent { ToolReply::error(text) } else { ToolReply::unanswered(text) }
+        failed(after || !unsent, text)
     })
 }
 
@@ -104,7 +115,7 @@ fn follow(request: &mut Request, url: Url, status: StatusCode) {
     request.url = url;
 }
 
-async fn read(mut response: Response) -> Result<Answer, ToolReply> {
+async fn read(mut response: Response, after: bool) -> Result<Answer, ToolReply> {
     let status = response.status();
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
     let mut most = if status.is_success() { ANSWER } else { ERROR };
@@ -122,5 +133,5 @@ async fn read(mut response: Response) -> Result<Answer, ToolReply> {
             Err(problem) => return Err(ToolReply::unanswered(format!("the webhook's answer was cut off: {}", guard::why(&problem)))),
         }
     }
-    Ok(Answer { status, content_type, body: body.freeze() })
+    Ok(Answer { status, content_type, body: body.freeze(), after })
 }

@@ -115,6 +115,10 @@ async fn take(State(site): State<Site>, headers: HeaderMap, body: String) -> Res
         return unauthorized();
     }
     let message: Value = serde_json::from_str(&body).expect("JSON");
+    if message["params"]["arguments"]["a"] == 13 {
+        site.seen.lock().expect("seen").push("hangs".to_owned());
+        std::future::pending::<()>().await;
+    }
     let said = site.peer.lock().expect("a peer").answer(&message);
     let stream = site.stream.lock().expect("a stream").clone();
     for one in said {
@@ -207,4 +211,21 @@ async fn the_older_transport_works_too() {
     let tried = bench.studio.test_mcp_server(&bench.scope, "peer").await.expect("an answer");
     assert_eq!((&tried["ok"], &tried["protocol_version"]), (&json!(true), &json!("2025-11-25")), "{tried}");
     assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
+
+#[tokio::test]
+async fn a_message_that_the_older_transport_does_not_take_stops_nobody_else() {
+    let (site, address) = site(Manner::Legacy).await;
+    let server = at(format!("{address}/sse"), json!({"transport": "sse", "timeout_ms": 2000}));
+    let bench = bench(&[("peer", server)], json!({}));
+    let first = run(&bench, call("peer", "add", json!({"parameters": {"a": 13, "b": 1}})));
+    let second = async {
+        super::support::until("the call that hangs", || site.seen.lock().expect("seen").contains(&"hangs".to_owned())).await;
+        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+        result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(second, json!({"sum": 3}));
+    assert!(first.is_err(), "{first:?}");
+    assert_eq!(site.seen.lock().expect("seen").iter().filter(|line| *line == "hangs").count(), 1, "the call is not made again");
 }

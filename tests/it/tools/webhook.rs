@@ -150,3 +150,26 @@ async fn an_answer_that_is_nested_too_deeply_for_the_state_is_a_text() {
     assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
     assert!(trace["steps"][0]["output"]["tool_result"]["result"].is_string());
 }
+
+#[tokio::test]
+async fn a_call_that_was_answered_with_a_redirect_to_nowhere_is_not_made_again() {
+    let (bench, server) = (near(), Server::start().await);
+    let nobody = "http://127.0.0.1:9/";
+    let ways = [
+        ("moved", 302, "/moved", true),
+        ("gone", 303, nobody, true),
+        ("refused", 303, "http://169.254.169.254/", true),
+        ("failed", 303, "/refuse", true),
+        ("round", 303, "/around", true),
+        ("again", 307, nobody, false),
+    ];
+    for (name, code, to, doubtful) in ways {
+        let url = server.url(&format!("/redirect?code={code}&to={to}&way={name}"));
+        stored(&bench, json!({"name": name, "kind": "webhook", "config": {"method": "POST", "url": url}})).await;
+        let trace = run(&bench, graph(json!({"tool_ref": format!("tool:{name}"), "retries": {"max": 1, "backoff_ms": 0}}))).await;
+        let calls = server.seen().iter().filter(|line| line.contains(&format!("way={name}"))).count();
+        let (asked, made) = if doubtful { (json!(name), 1) } else { (json!(null), 2) };
+        let error = &trace["trace"]["error"];
+        assert_eq!((&error["calls"][0]["name"], calls), (&asked, made), "{name}: {error}");
+    }
+}
