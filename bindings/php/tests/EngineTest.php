@@ -157,6 +157,41 @@ final class EngineTest extends TestCase
         self::assertSame('trace_cancelled', end($names));
     }
 
+    /**
+     * @dataProvider looks
+     */
+    public function testACallThatIsCancelledBeforeItBeginsIsNotRun(bool $looks): void
+    {
+        $run = null;
+        $ran = [];
+        $work = function (string $name) use (&$ran, &$run, $looks): Closure {
+            return function (Call $call) use (&$ran, &$run, $looks, $name): void {
+                $ran[] = $name;
+                usleep(700_000);
+                $run->cancel();
+                $looks ? $call->wait(5) : usleep(700_000);
+            };
+        };
+        foreach (['one', 'two'] as $name) {
+            $this->studio->tool($name, $work($name), inputSchema: ['type' => 'object']);
+        }
+        $at = fn (string $id, string $type, array $data): array => ['id' => $id, 'type' => $type, 'position' => ['x' => 0, 'y' => 0], 'data' => (object) $data];
+        $edge = fn (string $id, string $from, string $to, string $by = 'default'): array => ['id' => $id, 'source' => $from, 'target' => $to, 'sourceHandle' => $by, 'targetHandle' => 'default'];
+        $nodes = [$at('start', 'start', []), $at('fork', 'fork', ['branches' => ['a', 'b']]), $at('one', 'tool', ['tool_ref' => 'host:one', 'output_key' => 'x']),
+            $at('two', 'tool', ['tool_ref' => 'host:two', 'output_key' => 'y']), $at('join', 'join', []), $at('stop', 'stop', [])];
+        $edges = [$edge('a', 'start', 'fork'), $edge('b', 'fork', 'one', 'a'), $edge('c', 'fork', 'two', 'b'), $edge('d', 'fork', 'join'), $edge('e', 'join', 'stop')];
+        $this->studio->call('workflow.save', ['slug' => 'both', 'name' => 'Both', 'graph' => ['version' => 1, 'nodes' => $nodes, 'edges' => $edges]]);
+        $run = $this->studio->run(workflow: 'both', message: 'x');
+        $names = array_map(fn (Event $event): string => $event->name, iterator_to_array($run, false));
+        self::assertSame('trace_cancelled', end($names));
+        self::assertCount(1, $ran);
+    }
+
+    public function looks(): array
+    {
+        return ['a tool that looks' => [true], 'a tool that does not' => [false]];
+    }
+
     public function testARegisteredClassRuns(): void
     {
         $this->studio->register(ShopWorkflow::class);

@@ -30,6 +30,11 @@ class Call:
         if self.task:
             self.task.cancel()
 
+    def begin(self):
+        """Before the function is called: a result that nobody wants any more is not worked for."""
+        if self.cancelled.is_set():
+            raise ToolFailure("the call was cancelled before it began; nothing was done")
+
 
 def current_call():
     """The call that the running function answers: its payload has tenant, user, trace and idempotency key."""
@@ -168,6 +173,7 @@ class Calls:
             if call.op in g.UNANSWERED:
                 return None
             raise ToolFailure(f"the host has no answer to `{call.op}`")
+        call.begin()
         result = function(call.payload) if arguments is None else function(**arguments)
         if inspect.isawaitable(result):
             return self._awaited(call, result)
@@ -178,6 +184,11 @@ class Calls:
     def _awaited(self, call, work):
         async def run():
             _current.set(call)
+            try:
+                call.begin()
+            except ToolFailure:
+                work.close()
+                raise
             return await work
 
         if self._loop is None or self._loop.is_closed():

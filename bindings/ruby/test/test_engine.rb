@@ -90,6 +90,15 @@ class TestEngine < StudioTest
     assert_equal true, Timeout.timeout(10) { heard.pop }
   end
 
+  def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run
+    ran, jobs = [], Thread::Queue.new
+    with_executor(->(&job) { jobs << job })
+    run = slow(timeout_ms: 300) { ran << true }
+    refute_equal "trace_completed", run.to_a.last.name
+    Timeout.timeout(10) { jobs.pop }.call
+    assert_empty ran
+  end
+
   def test_streams_end_when_the_studio_is_closed
     release = Thread::Queue.new
     started = Thread::Queue.new

@@ -56,6 +56,8 @@ module WfStudio
 
     # Runs the block and answers with what it returns, or with its failure.
     def answer
+      raise Failure, "the call was cancelled before it began; nothing was done" if @cancelled
+
       @core.complete(@id, DONE, JSON.generate(plain(yield)))
     rescue Failure => e
       fail_with(e.message)
