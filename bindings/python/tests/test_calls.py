@@ -1,5 +1,6 @@
 """Owns proof of what becomes of calls to the host when things go wrong: cancelled before they began, engines of one name, a taker that fails."""
 
+import asyncio
 import json
 import logging
 import threading
@@ -60,3 +61,25 @@ def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run(tmp_path):
     finally:
         leave.set()
         studio.shutdown()
+
+
+def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
+    first, second = (wfstudio.Studio(config(tmp_path), name="one") for _ in range(2))
+    first.tool(name="left", input_schema={"type": "object"})(lambda **_: "from the left")
+    second.tool(name="right", input_schema={"type": "object"})(lambda **_: "from the right")
+    try:
+        first.start()
+        second.start()
+
+        async def ask():
+            for _ in range(40):
+                assert (await asyncio.wait_for(first.acall("health"), 5))["status"] == "ok"
+                assert (await asyncio.wait_for(second.acall("health"), 5))["status"] == "ok"
+
+        asyncio.run(ask())
+        for name, studio in (("left", second), ("right", first)):
+            studio.call("workflow.save", **workflow(name, name))
+            assert list(studio.run(workflow=name, message="x"))[-1].name == "trace_completed"
+    finally:
+        first.shutdown()
+        second.shutdown()

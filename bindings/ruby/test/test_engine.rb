@@ -99,6 +99,21 @@ class TestEngine < StudioTest
     assert_empty ran
   end
 
+  def test_studios_of_one_name_are_one_engine_with_the_tools_of_both
+    both = Array.new(2) { WfStudio.open({ environment: "local", database: { path: "#{@folder}/one.sqlite" } }, name: "one") }
+    both.zip(%w[left right]) { |one, name| one.tool(name, schema: { type: "object" }) { "from the #{name}" } }
+    both.each(&:start)
+    Timeout.timeout(20) { 40.times { both.each { |one| assert_equal "ok", one.call("health")["status"] } } }
+    both.reverse.zip(%w[left right]) do |one, name|
+      graph = Marshal.load(Marshal.dump(SLOW[:graph]))
+      graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
+      one.call("workflow.save", slug: name, name: name, graph: graph)
+      assert_equal "trace_completed", Timeout.timeout(10) { one.run(workflow: name, message: "x").to_a.last.name }
+    end
+  ensure
+    both&.each { |one| one.close(1) }
+  end
+
   def test_streams_end_when_the_studio_is_closed
     release = Thread::Queue.new
     started = Thread::Queue.new

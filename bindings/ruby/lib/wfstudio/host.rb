@@ -133,8 +133,8 @@ module WfStudio
       call.answer { around.call { call.op == HostOps::TOOL_CALL ? run_tool(call) : @answers.fetch(call.op).call(call.payload, call) } }
     end
 
-    def answers?(operation)
-      operation == HostOps::TOOL_CALL || @answers.key?(operation)
+    def answers?(operation, name)
+      operation == HostOps::TOOL_CALL ? @tools.key?(name) : @answers.key?(operation)
     end
 
     # The schema of what a block takes by name: any values, those without a default required.
@@ -165,9 +165,6 @@ module WfStudio
 
     def take(told)
       call = Call.new(@core, told)
-      return cancel(call) if call.op == HostOps::TOOL_CANCEL
-      return unless @host.answers?(call.op)
-
       id = told["call_id"]
       @lock.synchronize { @active[id] = call }
       (call.op == HostOps::TOOL_CALL ? @tools : @quick).call do
@@ -183,11 +180,9 @@ module WfStudio
       @lock.synchronize { @active.values }.each(&:cancel)
     end
 
-    private
-
-    def cancel(told)
-      @lock.synchronize { @active[told["cancels"]] }&.cancel
-      @host.perform(told) if @host.answers?(told.op)
+    # Tells a call that nobody waits for it any more, if it is one of these.
+    def cancel(id)
+      @lock.synchronize { @active[id] }&.cancel
     end
   end
 end
