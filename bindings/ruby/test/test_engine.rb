@@ -114,6 +114,23 @@ class TestEngine < StudioTest
     both&.each { |one| one.close(1) }
   end
 
+  def test_an_executor_that_refuses_fails_that_call
+    with_executor(->(&_) { raise "the queue is full" })
+    told = Timeout.timeout(10) { slow { "never" }.to_a }
+    refute_equal "trace_completed", told.last.name
+    assert_includes told.map(&:data).to_s, "the queue is full"
+    assert_equal "ok", Timeout.timeout(10) { studio.call("health") }["status"]
+  end
+
+  def test_an_answer_to_a_cancel_may_ask_the_studio
+    heard, begun = Thread::Queue.new, Thread::Queue.new
+    studio.answer("tool.cancel") { |_| heard << studio.call("health")["status"] }
+    run = slow { |call| begun << true; call.wait(10) }
+    Thread.new { begun.pop; run.cancel }
+    Timeout.timeout(15) { run.to_a }
+    assert_equal "ok", Timeout.timeout(10) { heard.pop }
+  end
+
   def test_streams_end_when_the_studio_is_closed
     release = Thread::Queue.new
     started = Thread::Queue.new

@@ -141,6 +141,8 @@ module WfStudio
       mailbox << true if mailbox && !mailbox.closed?
     rescue ClosedQueueError
       # Its reader has just left.
+    rescue StandardError => e
+      warn "wfstudio: news could not be handed on: #{e.full_message}"
     end
 
     def fetch

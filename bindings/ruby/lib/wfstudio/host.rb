@@ -172,6 +172,9 @@ module WfStudio
       ensure
         @lock.synchronize { @active.delete(id) }
       end
+    rescue StandardError => e # an executor that takes no more; this thread has to go on
+      @lock.synchronize { @active.delete(id) }
+      call.answer { raise e }
     end
 
     # No more calls come; those under way are told that nobody waits.
