@@ -19,6 +19,12 @@ abstract class Calls
     /** @var array<int, true> cancelled before they began */
     private array $unwanted = [];
 
+    /** @var array<int, int> calls under way in this request, with their engines */
+    private static array $underWay = [];
+
+    /** @var array<int, true> handles of streams that are open in this request */
+    protected static array $open = [];
+
     public function __construct(protected readonly int $engine, private readonly Host $host)
     {
     }
@@ -91,12 +97,31 @@ abstract class Calls
         }
         try {
             $this->begin($call);
+            self::$underWay[$call->id] = $this->engine;
             $this->complete($call->id, self::DONE, $this->host->perform($call));
         } catch (Failure $failure) {
             $this->fail($call, $failure->getMessage());
         } catch (\Throwable $thrown) {
             $this->fail($call, $thrown::class . ': ' . $thrown->getMessage());
         }
+        unset(self::$underWay[$call->id]);
+    }
+
+    /** The request ends in the middle of a tool: its call has failed, and streams are left to nobody. The engine stays. */
+    public static function leaveAll(): void
+    {
+        if (self::$underWay !== []) {
+            // It may be memory that has run out.
+            ini_set('memory_limit', '-1');
+        }
+        foreach (self::$underWay as $call => $engine) {
+            $text = 'the PHP request ended while it worked on this call: ' . (error_get_last()['message'] ?? 'exit');
+            Native::complete($engine, $call, self::FAILED, (string) json_encode(['message' => mb_substr(mb_scrub($text), 0, 10_000)]));
+        }
+        foreach (array_keys(self::$open) as $stream) {
+            Native::leave($stream);
+        }
+        self::$underWay = self::$open = [];
     }
 
     /** A cancel may have come already, behind the call: nothing is begun whose result nobody wants. */
