@@ -248,4 +248,19 @@ class RunTest {
             assertEquals(0, ran.get());
         }
     }
+
+    /** An executor without memory for a thread: the call fails, news go on. */
+    @Test
+    void anExecutorThatFailsFailsThatCallAlone() {
+        opened.close();
+        try (Studio studio = Studio.open(Opened.config(folder), work -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        })) {
+            studio.tool(Opened.tool().requireApproval(false), call -> "never");
+            studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("refused"));
+            List<Event> told = all(studio.run("refused", "x"));
+            assertTrue(told.toString().contains("unable to create native thread"), told.toString());
+            assertEquals("ok", studio.call(Names.Op.HEALTH, Map.of()).get("status"));
+        }
+    }
 }
