@@ -209,6 +209,25 @@ final class EngineTest extends TestCase
         $this->studio->call('health');
     }
 
+    public function testAnAnswerThatBreaksOffIsNotTakenForAWholeOne(): void
+    {
+        $make = new ReflectionMethod(\Studio\Http\Exchange::class, '__construct');
+        foreach (['text/event-stream' => true, 'image/png' => false] as $kind => $whole) {
+            $run = $this->slow(fn () => null);
+            $stream = (new ReflectionProperty($run, 'stream'))->getValue($run);
+            Native::leave((new ReflectionProperty($stream, 'handle'))->getValue($stream));
+            $exchange = (new ReflectionClass(\Studio\Http\Exchange::class))->newInstanceWithoutConstructor();
+            $make->invoke($exchange, 200, [['content-type', $kind]], $stream);
+            $torn = false;
+            try {
+                self::assertNull($exchange->read());
+            } catch (ClosedError) {
+                $torn = true;
+            }
+            self::assertSame(!$whole, $torn);
+        }
+    }
+
     public function testAChildOpensItsOwnEngine(): void
     {
         $text = '$studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/fork.sqlite"]]); $studio->call("health");'
