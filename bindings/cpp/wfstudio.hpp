@@ -156,6 +156,7 @@ public:
         }
         std::string message;
         try {
+            if (call->cancelled()) throw std::runtime_error("the call was cancelled before it began; nothing was done");
             if (call->complete(1, (*found)(*call)) != STUDIO_INVALID) return;
             message = "the answer is no JSON";
         } catch (const std::exception &failure) {

@@ -61,6 +61,7 @@ private:
     struct Body {
         Response response;
         std::string piece;
+        bool events;  // they are whole, and their readers come again with the position that they have
     };
 
     static void *arrived(void *, const char *uri, MHD_Connection *) { return new Exchange{uri, {}, false, false, false, UINT64_MAX, {}}; }
@@ -118,9 +119,14 @@ private:
             return reply(connection, problem(413, "the body is longer than " + std::to_string(exchange.limit) + " bytes; nothing was done"));
         }
         if (!exchange.studio) return reply(connection, own_ ? own_(exchange.request) : problem(404, "there is no such page"));
-        auto body = std::make_unique<Body>(Body{exchange.refused ? std::move(*exchange.refused) : engine_.http(exchange.request), {}});
+        auto body = std::make_unique<Body>(Body{exchange.refused ? std::move(*exchange.refused) : engine_.http(exchange.request), {}, false});
         int status = body->response.status;
         Headers headers = body->response.headers;
+        std::uint64_t length = MHD_SIZE_UNKNOWN;
+        for (auto &[name, value] : headers) {
+            if (strcasecmp(name.c_str(), "content-length") == 0) length = std::strtoull(value.c_str(), nullptr, 10);
+            if (strcasecmp(name.c_str(), "content-type") == 0) body->events = value.rfind("text/event-stream", 0) == 0;
+        }
         // A short answer is sent with its length, a stream as it comes.
         auto piece = body->response.next(0);
         std::string first = std::move(piece.bytes);
@@ -133,9 +139,10 @@ private:
             response = MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY);
         } else {
             body->piece = std::move(first);
-            response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
+            response = MHD_create_response_from_callback(length, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
         }
-        for (auto &[name, value] : headers) MHD_add_response_header(response, name.c_str(), value.c_str());
+        for (auto &[name, value] : headers)
+            if (strcasecmp(name.c_str(), "content-length") != 0) MHD_add_response_header(response, name.c_str(), value.c_str());
         MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(status), response);
         MHD_destroy_response(response);
         return queued;
@@ -151,7 +158,7 @@ private:
                 body.piece = std::move(next.bytes);
             }
         } catch (const Error &error) {
-            return error.code == STUDIO_CLOSED ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+            return error.code == STUDIO_CLOSED && body.events ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
         }
         std::size_t sent = std::min(room, body.piece.size());
         std::memcpy(into, body.piece.data(), sent);

@@ -173,6 +173,9 @@ func guarded(ctx context.Context, call *HostCall, answer Answer) (text []byte, e
 			err = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
+	if ctx.Err() != nil { // nobody wants the result any more: nothing is begun
+		return nil, context.Cause(ctx)
+	}
 	result, err := answer(ctx, call)
 	if err != nil {
 		return nil, err

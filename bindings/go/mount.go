@@ -113,7 +113,8 @@ func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead,
 	for {
 		code, bytes, err := stream.next(r.Context())
 		if err != nil {
-			if r.Context().Err() == nil && !errors.Is(err, CodeClosed) {
+			events := strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") // whole, and read on from where they were cut
+			if r.Context().Err() == nil && !(events && errors.Is(err, CodeClosed)) {
 				panic(http.ErrAbortHandler) // the client must not take a torn body for a whole one
 			}
 			return

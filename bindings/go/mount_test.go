@@ -157,3 +157,23 @@ func TestARequestLineIsEscapedOnce(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAnAnswerThatBreaksOffIsNotTakenForAWholeOne(t *testing.T) {
+	for kind, whole := range map[string]bool{"text/event-stream": true, "image/png": false} {
+		s := open_(t, "torn.sqlite")
+		ask(t, s)
+		stream, err := s.Start(Run{Workflow: "ask", Message: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream.Close()
+		aborted := func() (aborted bool) {
+			defer func() { aborted = recover() == http.ErrAbortHandler }()
+			s.answer(httptest.NewRecorder(), httptest.NewRequest("GET", "/studio", nil), answerHead{Status: 200, Headers: [][2]string{{"content-type", kind}}}, stream)
+			return
+		}()
+		if aborted == whole {
+			t.Fatal(kind, aborted)
+		}
+	}
+}

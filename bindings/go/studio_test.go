@@ -218,6 +218,16 @@ func TestACancelEndsTheContextOfATool(t *testing.T) {
 	}
 }
 
+func TestACallThatNobodyWantsIsNotBegun(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(ErrUnwanted)
+	ran := false
+	_, err := guarded(ctx, &HostCall{}, func(context.Context, *HostCall) (any, error) { ran = true; return nil, nil })
+	if ran || !errors.Is(err, ErrUnwanted) {
+		t.Fatal(ran, err)
+	}
+}
+
 func TestTheEndOfAContextEndsTheLoop(t *testing.T) {
 	s := open_(t, "context.sqlite")
 	block := make(chan struct{})

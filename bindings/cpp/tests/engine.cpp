@@ -95,6 +95,19 @@ static void a_cancel_reaches_a_tool_that_waits() {
     CHECK(cancelled == 8);
 }
 
+// A call that was cancelled before a thread came to it.
+static void an_unwanted_call_is_not_begun() {
+    studio::Engine engine{config("unwanted.sqlite")};
+    auto host = std::make_shared<studio::detail::Host>(engine.handle(), studio::Calls::inside);
+    bool ran = false;
+    host->declare("secret.get", {}, [&](const studio::Call &) { ran = true; return "null"s; });
+    auto call = std::make_shared<studio::Call>(engine.handle(), R"({"op":"secret.get","call_id":7,"payload":{}})");
+    CHECK(host->take(call) && !host->take(std::make_shared<studio::Call>(engine.handle(), R"({"op":"tool.cancel","call_id":8,"payload":{"cancels":7}})")));
+    host->answer(call);
+    CHECK(!ran && call->cancelled());
+    host->end();
+}
+
 static void mounts() {
     studio::Engine engine{config("http.sqlite")};
     engine.call(studio::op::workflow_save, workflow("echo", echo_node()));
@@ -161,6 +174,7 @@ int main() {
     tools_are_functions(studio::Calls::threads);
     tools_are_functions(studio::Calls::inside);
     a_cancel_reaches_a_tool_that_waits();
+    an_unwanted_call_is_not_begun();
     mounts();
     closing_is_safe_at_any_moment();
     std::puts("the C++ header is as promised");

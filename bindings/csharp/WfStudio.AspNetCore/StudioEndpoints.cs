@@ -77,7 +77,9 @@ namespace WfStudio.AspNetCore
             catch (OperationCanceledException) when (gone.IsCancellationRequested) { }
             catch (StudioException failure) when (context.Response.HasStarted)
             {
-                if (failure.Code != StudioCode.Closed) context.Abort(); // the client must not take a torn body for a whole one
+                // Events are whole, and their readers come again with the position that they have.
+                var events = context.Response.ContentType?.StartsWith("text/event-stream", StringComparison.Ordinal) == true;
+                if (!events || failure.Code != StudioCode.Closed) context.Abort(); // the client must not take a torn body for a whole one
             }
         }
 

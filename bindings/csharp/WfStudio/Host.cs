@@ -45,7 +45,15 @@ namespace WfStudio
             catch (ObjectDisposedException) { return (int)StudioCode.Closed; }
         }
 
-        internal void Cancel() { ThreadPool.QueueUserWorkItem(_ => cancel.Cancel()); }
+        // At once, before the pool comes to the callbacks of the token.
+        volatile bool unwanted;
+        internal bool Unwanted { get { return unwanted || cancel.IsCancellationRequested; } }
+
+        internal void Cancel()
+        {
+            unwanted = true;
+            ThreadPool.QueueUserWorkItem(_ => cancel.Cancel());
+        }
         internal void CancelAfter(long ms) { cancel.CancelAfter(TimeSpan.FromMilliseconds(Math.Min(ms, int.MaxValue))); }
     }
 
@@ -137,11 +145,12 @@ namespace WfStudio
             Task.Run(() => Finish(call, answer));
         }
 
-        async Task Finish(HostCall call, Func<HostCall, Task<object>> answer)
+        internal async Task Finish(HostCall call, Func<HostCall, Task<object>> answer)
         {
             string message;
             try
             {
+                if (call.Unwanted) throw new OperationCanceledException("the call was cancelled before it began; nothing was done");
                 var result = Json.Write(await answer(call).ConfigureAwait(false));
                 if (call.Complete(1, result) != (int)StudioCode.Invalid) return;
                 message = "the answer is no JSON that the engine can read";

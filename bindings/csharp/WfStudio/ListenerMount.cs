@@ -42,12 +42,15 @@ namespace WfStudio
                 }
                 to.Close();
             }
-            catch (StudioException failure) when (failure.Code == StudioCode.Closed) { to.Close(); }
+            catch (StudioException failure) when (failure.Code == StudioCode.Closed && IsEvents(to.ContentType)) { to.Close(); }
             catch (Exception failure) when (failure is IOException || failure is HttpListenerException || failure is ObjectDisposedException || failure is StudioException)
             {
                 to.Abort(); // the client is gone, or must not take a torn body for a whole one
             }
         }
+
+        // Events are whole, and their readers come again with the position that they have.
+        static bool IsEvents(string type) { return type != null && type.StartsWith("text/event-stream", StringComparison.Ordinal); }
 
         static void Put(HttpListenerResponse to, string name, string value)
         {

@@ -150,6 +150,19 @@ static class Tests
         }
     }
 
+    // A call that was cancelled before a thread of the pool came to it.
+    static void AnUnwantedCallIsNotBegun()
+    {
+        using (var studio = Opened("unwanted"))
+        {
+            var ran = 0;
+            var call = new HostCall(studio, new Map { { "op", HostOp.ToolCall }, { "call_id", 1 } });
+            call.Cancel();
+            new Host(studio).Finish(call, _ => { ran++; return Task.FromResult<object>(null); }).Wait();
+            Check(ran == 0, "the tool was not begun");
+        }
+    }
+
     static void WaitingRunsHoldNoThreads()
     {
         using (var studio = Opened("threads"))
@@ -251,7 +264,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, WaitingRunsHoldNoThreads, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, WaitingRunsHoldNoThreads, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

@@ -59,6 +59,12 @@ final class Call
         return $this->cancelled;
     }
 
+    /** What is known of that without looking. */
+    public function isCancelled(): bool
+    {
+        return $this->cancelled;
+    }
+
     public function cancel(): void
     {
         $this->cancelled = true;

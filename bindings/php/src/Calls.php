@@ -16,6 +16,15 @@ abstract class Calls
     /** @var list<array{int, string}> */
     protected array $kept = [];
 
+    /** @var array<int, true> cancelled before they began */
+    private array $unwanted = [];
+
+    /** @var array<int, int> calls under way in this request, with their engines */
+    private static array $underWay = [];
+
+    /** @var array<int, true> handles of streams that are open in this request */
+    protected static array $open = [];
+
     public function __construct(protected readonly int $engine, private readonly Host $host)
     {
     }
@@ -34,25 +43,29 @@ abstract class Calls
         return $code >= 0;
     }
 
-    /** Looks whether a call was cancelled; everything else waits. */
-    public function look(int $milliseconds, Call $for): void
+    /** Looks whether a call was cancelled; everything else waits. Says whether anything came. */
+    public function look(int $milliseconds, Call $for): bool
     {
         [$code, $bytes] = $this->pull($milliseconds);
         if ($code === Abi::TIMEOUT || $this->passes($code, $bytes)) {
-            return;
+            return $code !== Abi::TIMEOUT;
         }
         $call = $this->isCall($code) ? json_decode($bytes, true) : null;
         if (($call['op'] ?? null) === Abi::HOST_TOOL_CANCEL) {
             if ($call['payload']['cancels'] === $for->id) {
                 $for->cancel();
+            } else {
+                $this->unwanted[$call['payload']['cancels']] = true;
             }
-            return;
+            return true;
         }
         $this->kept[] = [$code, $bytes];
         if ($code < 0 || $code === Abi::END) {
             // Nobody waits for anything of this stream.
             $for->cancel();
+            return false;
         }
+        return true;
     }
 
     /** Passes a piece on at once, where that can be. */
@@ -69,6 +82,9 @@ abstract class Calls
     /** @return array{int, string} */
     protected function following(int $milliseconds): array
     {
+        if ($this->kept === []) {
+            $this->unwanted = [];
+        }
         return array_shift($this->kept) ?? $this->pull($milliseconds);
     }
 
@@ -80,11 +96,43 @@ abstract class Calls
             return;
         }
         try {
+            $this->begin($call);
+            self::$underWay[$call->id] = $this->engine;
             $this->complete($call->id, self::DONE, $this->host->perform($call));
         } catch (Failure $failure) {
             $this->fail($call, $failure->getMessage());
         } catch (\Throwable $thrown) {
             $this->fail($call, $thrown::class . ': ' . $thrown->getMessage());
+        }
+        unset(self::$underWay[$call->id]);
+    }
+
+    /** The request ends in the middle of a tool: its call has failed, and streams are left to nobody. The engine stays. */
+    public static function leaveAll(): void
+    {
+        if (self::$underWay !== []) {
+            // It may be memory that has run out.
+            ini_set('memory_limit', '-1');
+        }
+        foreach (self::$underWay as $call => $engine) {
+            $text = 'the PHP request ended while it worked on this call: ' . (error_get_last()['message'] ?? 'exit');
+            Native::complete($engine, $call, self::FAILED, (string) json_encode(['message' => mb_substr(mb_scrub($text), 0, 10_000)]));
+        }
+        foreach (array_keys(self::$open) as $stream) {
+            Native::leave($stream);
+        }
+        self::$underWay = self::$open = [];
+    }
+
+    /** A cancel may have come already, behind the call: nothing is begun whose result nobody wants. */
+    private function begin(Call $call): void
+    {
+        if (isset($this->unwanted[$call->id])) {
+            $call->cancel();
+        }
+        while (!$call->isCancelled() && $this->look(0, $call));
+        if ($call->isCancelled()) {
+            throw new Failure('the call was cancelled before it began; nothing was done');
         }
     }
 

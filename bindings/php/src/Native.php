@@ -16,7 +16,7 @@ final class Native
 
     public static function library(): \FFI
     {
-        return self::$library ??= self::load();
+        return self::$library ??= self::ending(self::load());
     }
 
     /** Opens an engine; with a name, the one of that name in this process. */
@@ -116,14 +116,25 @@ final class Native
             // It was not preloaded.
         }
         try {
-            $library = \FFI::cdef(Abi::FUNCTIONS, Loader::standard()->find());
+            return \FFI::cdef(Abi::FUNCTIONS, Loader::standard()->find());
         } catch (\FFI\Exception $refused) {
             throw new UnsupportedPlatform("ext-ffi does not let this program load the library: {$refused->getMessage()}. Set `ffi.enable=1`, or see `vendor/bin/wfstudio php-ini`");
         }
-        if (PHP_SAPI === 'cli') {
-            // One thread: a call that is open now is answered by nobody.
-            register_shutdown_function(static fn () => $library->studio_shutdown(2_000));
-        }
+    }
+
+    /** After a fatal error or an `exit` nothing else runs in this request: neither `finally` nor destructors. */
+    private static function ending(\FFI $library): \FFI
+    {
+        $process = getmypid();
+        register_shutdown_function(static function () use ($library, $process): void {
+            if ($process === getmypid()) {
+                Calls::leaveAll();
+            }
+            if (PHP_SAPI === 'cli') {
+                // One thread: a call that is open now is answered by nobody.
+                $library->studio_shutdown(2_000);
+            }
+        });
         return $library;
     }
 }

@@ -18,6 +18,7 @@ final class Stream extends Calls
     public function __construct(int $engine, Host $host, private readonly int $handle)
     {
         parent::__construct($engine, $host);
+        self::$open[$handle] = true;
     }
 
     public function __destruct()
@@ -87,6 +88,7 @@ final class Stream extends Calls
     {
         if (!$this->ended) {
             $this->ended = true;
+            unset(self::$open[$this->handle]);
             Native::leave($this->handle);
         }
     }

@@ -157,6 +157,41 @@ final class EngineTest extends TestCase
         self::assertSame('trace_cancelled', end($names));
     }
 
+    /**
+     * @dataProvider looks
+     */
+    public function testACallThatIsCancelledBeforeItBeginsIsNotRun(bool $looks): void
+    {
+        $run = null;
+        $ran = [];
+        $work = function (string $name) use (&$ran, &$run, $looks): Closure {
+            return function (Call $call) use (&$ran, &$run, $looks, $name): void {
+                $ran[] = $name;
+                usleep(700_000);
+                $run->cancel();
+                $looks ? $call->wait(5) : usleep(700_000);
+            };
+        };
+        foreach (['one', 'two'] as $name) {
+            $this->studio->tool($name, $work($name), inputSchema: ['type' => 'object']);
+        }
+        $at = fn (string $id, string $type, array $data): array => ['id' => $id, 'type' => $type, 'position' => ['x' => 0, 'y' => 0], 'data' => (object) $data];
+        $edge = fn (string $id, string $from, string $to, string $by = 'default'): array => ['id' => $id, 'source' => $from, 'target' => $to, 'sourceHandle' => $by, 'targetHandle' => 'default'];
+        $nodes = [$at('start', 'start', []), $at('fork', 'fork', ['branches' => ['a', 'b']]), $at('one', 'tool', ['tool_ref' => 'host:one', 'output_key' => 'x']),
+            $at('two', 'tool', ['tool_ref' => 'host:two', 'output_key' => 'y']), $at('join', 'join', []), $at('stop', 'stop', [])];
+        $edges = [$edge('a', 'start', 'fork'), $edge('b', 'fork', 'one', 'a'), $edge('c', 'fork', 'two', 'b'), $edge('d', 'fork', 'join'), $edge('e', 'join', 'stop')];
+        $this->studio->call('workflow.save', ['slug' => 'both', 'name' => 'Both', 'graph' => ['version' => 1, 'nodes' => $nodes, 'edges' => $edges]]);
+        $run = $this->studio->run(workflow: 'both', message: 'x');
+        $names = array_map(fn (Event $event): string => $event->name, iterator_to_array($run, false));
+        self::assertSame('trace_cancelled', end($names));
+        self::assertCount(1, $ran);
+    }
+
+    public function looks(): array
+    {
+        return ['a tool that looks' => [true], 'a tool that does not' => [false]];
+    }
+
     public function testARegisteredClassRuns(): void
     {
         $this->studio->register(ShopWorkflow::class);
@@ -172,6 +207,25 @@ final class EngineTest extends TestCase
         $this->studio->close();
         $this->expectException(ClosedError::class);
         $this->studio->call('health');
+    }
+
+    public function testAnAnswerThatBreaksOffIsNotTakenForAWholeOne(): void
+    {
+        $make = new ReflectionMethod(\Studio\Http\Exchange::class, '__construct');
+        foreach (['text/event-stream' => true, 'image/png' => false] as $kind => $whole) {
+            $run = $this->slow(fn () => null);
+            $stream = (new ReflectionProperty($run, 'stream'))->getValue($run);
+            Native::leave((new ReflectionProperty($stream, 'handle'))->getValue($stream));
+            $exchange = (new ReflectionClass(\Studio\Http\Exchange::class))->newInstanceWithoutConstructor();
+            $make->invoke($exchange, 200, [['content-type', $kind]], $stream);
+            $torn = false;
+            try {
+                self::assertNull($exchange->read());
+            } catch (ClosedError) {
+                $torn = true;
+            }
+            self::assertSame(!$whole, $torn);
+        }
     }
 
     public function testAChildOpensItsOwnEngine(): void
@@ -195,6 +249,46 @@ final class EngineTest extends TestCase
     public function endings(): array
     {
         return ['the end' => ['', 0], 'exit' => ['exit(4);', 4], 'exception' => ['throw new Exception("nobody catches this");', 255], 'kill' => ['posix_kill(getmypid(), SIGTERM); sleep(20);', 143]];
+    }
+
+    /** The engine stays in a worker of a web server, and with it what a request that broke off had open. */
+    public function testAFatalErrorInAToolEndsTheCallAndLeavesTheStream(): void
+    {
+        $text = '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; $studio = Studio\Studio::shared(["environment" => "local", "database" => ["path" => __DIR__ . "/web.sqlite"]]);'
+            . '$studio->tool("slow", function () { ini_set("memory_limit", "20M"); for ($text = str_repeat("x", 1 << 20); true; $text .= $text); }, inputSchema: ["type" => "object"]);'
+            . '$studio->call("workflow.save", json_decode(' . var_export(self::SLOW, true) . '));'
+            . '$run = $studio->run(workflow: "slow", message: "x"); $stream = (new ReflectionProperty($run, "stream"))->getValue($run);'
+            . 'file_put_contents(__DIR__ . "/handle", (new ReflectionProperty($stream, "handle"))->getValue($stream)); foreach ($run as $event);';
+        file_put_contents("$this->folder/web.php", $text);
+        file_put_contents("$this->folder/old.php", '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; echo Studio\Native::next((int) file_get_contents(__DIR__ . "/handle"), 0)[0];');
+        $port = (int) explode(':', stream_socket_get_name(stream_socket_server('tcp://127.0.0.1:0'), false))[1];
+        $server = proc_open([PHP_BINARY, '-d', 'ffi.enable=1', '-S', "127.0.0.1:$port", '-t', $this->folder], [2 => ['file', "$this->folder/log", 'w']], $pipes);
+        $ask = fn (string $path): string => (string) @file_get_contents("http://127.0.0.1:$port$path", false, stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 20]]));
+        try {
+            for ($turn = 0; $turn < 100 && !@fsockopen('127.0.0.1', $port); $turn++) {
+                usleep(50_000);
+            }
+            $ask('/web.php');
+            self::assertStringContainsString('memory size', (string) file_get_contents("$this->folder/log"));
+            self::assertContains((int) $ask('/old.php'), [Abi::CLOSED, Abi::BAD_HANDLE]);
+            for ($turn = 0; $turn < 100 && in_array($status = $this->statusOf("$this->folder/web.sqlite"), ['queued', 'running'], true); $turn++) {
+                usleep(50_000);
+            }
+            self::assertContains($status, ['failed', 'completed']);
+        } finally {
+            proc_terminate($server);
+            proc_close($server);
+        }
+    }
+
+    private function statusOf(string $database): string
+    {
+        $studio = Studio::open(['environment' => 'local', 'database' => ['path' => $database], 'worker' => ['in_process' => false]]);
+        try {
+            return $studio->call('trace.list')['data'][0]['status'];
+        } finally {
+            $studio->close();
+        }
     }
 
     public function testAQueuedRunIsWorkedOnUntilSigterm(): void

@@ -195,3 +195,38 @@ def test_a_request_that_cannot_be_taken_is_a_problem_document(tmp_path):
     own.shutdown()
     answer = client.get("/studio/api/agents")
     assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+
+
+@pytest.mark.parametrize("kind, whole", [("text/event-stream", True), ("image/png", False)])
+def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(kind, whole):
+    closed = wfstudio.StudioError.Failed(-5, "")
+    told = {"status": 200, "headers": [["content-type", kind]]}
+
+    class Broken:
+        def pieces(self):
+            yield b"part"
+            raise closed
+
+        def close(self):
+            pass
+
+    class LoopBroken(Broken):
+        async def pieces(self):
+            yield b"part"
+            raise closed
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    if whole:
+        assert list(wsgi.Pieces(Broken(), told)) == [b"part"]
+        asyncio.run(asgi._tell(told, LoopBroken(), send))
+        assert sent[-1] == {"type": "http.response.body", "body": b""}
+        return
+    with pytest.raises(wfstudio.StudioError.Failed):
+        list(wsgi.Pieces(Broken(), told))
+    with pytest.raises(wfstudio.StudioError.Failed):
+        asyncio.run(asgi._tell(told, LoopBroken(), send))
+    assert sent[-1]["more_body"]

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import enum
+import threading
 import time
 import typing
 
@@ -79,10 +80,11 @@ def shop(tmp_path):
         await asyncio.sleep(0.01)
         return id(asyncio.get_running_loop())
 
-    studio.cancelled = []
+    studio.cancelled, studio.begun = [], threading.Event()
 
     @studio.tool
     async def wait(order_id: str):
+        studio.begun.set()
         try:
             await asyncio.sleep(20)
         except asyncio.CancelledError:
@@ -126,6 +128,8 @@ def test_a_cancel_reaches_a_tool(shop, on_loop):
                 if event.name == "thread":
                     run = event.data["trace_id"]
                 if event.name == "tool_call":
+                    while not shop.begun.is_set():
+                        await asyncio.sleep(0.01)
                     await shop.acall("run.cancel", trace_id=run)
 
         asyncio.run(use())
@@ -133,6 +137,7 @@ def test_a_cancel_reaches_a_tool(shop, on_loop):
         events = shop.run(agent="shop", message="call wait")
         for event in events:
             if event.name == "tool_call":
+                assert shop.begun.wait(10)
                 events.cancel()
     until = time.monotonic() + 10
     while not shop.cancelled and time.monotonic() < until:

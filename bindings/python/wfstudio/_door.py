@@ -2,6 +2,8 @@
 
 import ctypes
 import json
+import os
+import weakref
 from collections import deque
 
 from . import _generated as g
@@ -57,11 +59,14 @@ def shutdown_all(timeout_ms):
     lib.studio_shutdown(timeout_ms)
 
 
+_engines = weakref.WeakValueDictionary()
+
+
 class StudioEngine:
     """An engine: configuration, database, running work."""
 
     def __init__(self, handle):
-        self.handle, self.waiter = handle, Waiter(self)
+        self.handle, self.waiter, self.hosts = handle, Waiter(self), None
 
     @classmethod
     def open(cls, config):
@@ -77,7 +82,11 @@ class StudioEngine:
     def _opened(cls, function, *arguments):
         handle = ctypes.c_uint64()
         _asked(function, *arguments, ctypes.byref(handle))
-        return cls(handle.value)
+        return cls(handle.value).adopted()
+
+    def adopted(self):
+        """The one object of this engine in this process: two that wait for one engine would take each other's news."""
+        return _engines.setdefault((os.getpid(), self.handle), self)
 
     def shutdown(self, timeout_ms):
         """Closes the engine; its streams end."""

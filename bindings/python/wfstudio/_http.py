@@ -82,3 +82,9 @@ async def aask(studio, head, body=b"", lasting=True):
 def whole(told):
     """The body that an answer's head has."""
     return (told.get("body") or "").encode()
+
+
+def torn(told, failure):
+    """Whether an answer that broke off must be seen to: events are whole, and their readers come again with the position that they have."""
+    kind = next((value for name, value in told["headers"] if name.lower() == "content-type"), "")
+    return failure.code != g.CLOSED or not kind.startswith("text/event-stream")

@@ -105,8 +105,9 @@ async def _tell(told, reader, send):
         try:
             async for piece in reader.pieces():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
-        except Failed:
-            pass  # It was closed: what was sent stands.
+        except Failed as failure:
+            if _http.torn(told, failure):
+                raise  # The server breaks the connection.
         await send({"type": "http.response.body", "body": b""})
     finally:
         if reader is not None:

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import inspect
 import json
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,6 +30,11 @@ class Call:
         self.cancelled.set()
         if self.task:
             self.task.cancel()
+
+    def begin(self):
+        """Before the function is called: a result that nobody wants any more is not worked for."""
+        if self.cancelled.is_set():
+            raise ToolFailure("the call was cancelled before it began; nothing was done")
 
 
 def current_call():
@@ -92,6 +98,10 @@ class Host:
         for declare in self._changed:
             declare()
 
+    def has(self, op, name):
+        """Whether this host answers it."""
+        return name in self._tools if op == g.HOST_TOOL_CALL else op in self._answers
+
     def function(self, call):
         """Who answers a call, and with which arguments."""
         if call.op == g.HOST_TOOL_CALL:
@@ -100,11 +110,56 @@ class Host:
         return self._answers.get(call.op), None
 
 
+class Hosts:
+    """Who answers the calls of one engine in one process: several studios of one name share it. What was declared last wins."""
+
+    def __init__(self, engine):
+        self.process, self._engine, self._calls = os.getpid(), engine, []
+        engine.waiter.take = self.take_call
+
+    @classmethod
+    def of(cls, engine):
+        """Those of this process."""
+        with _joining:
+            if engine.hosts is None or engine.hosts.process != os.getpid():
+                engine.hosts = cls(engine)
+            return engine.hosts
+
+    def add(self, calls):
+        self._calls = [*self._calls, calls]
+        return calls
+
+    def declare(self):
+        """Declares to the engine what all of them answer."""
+        told = {"ops": {}, "tools": {}, "schemas": {}, "classes": {}}
+        for calls in self._calls:
+            one = calls.host.declaration()
+            told["ops"].update(dict.fromkeys(one["ops"]))
+            told["tools"].update({tool["name"]: tool for tool in one["tools"]})
+            told["schemas"].update(one["schemas"])
+            told["classes"].update(one["classes"])
+        self._engine.declare(json.dumps({**told, "ops": list(told["ops"]), "tools": list(told["tools"].values())}))
+
+    def take_call(self, text):
+        """Hands a call on; never waits."""
+        told = json.loads(text)
+        op, payload = told["op"], told["payload"]
+        if op == g.HOST_TOOL_CANCEL:
+            for calls in self._calls:
+                calls.cancel(payload.get("cancels"))
+        name = payload.get("name") if op == g.HOST_TOOL_CALL else None
+        them = list(reversed(self._calls))
+        next((calls for calls in them if calls.host.has(op, name)), them[0]).take(told)
+
+
+_joining = threading.Lock()
+
+
 class Calls:
     """The calls of one engine to one host, on threads of their own; in a forked child another one is made."""
 
     def __init__(self, host, engine, loop=None):
-        self._host, self._engine, self._loop = host, engine, loop
+        self.host, self._engine, self._loop = host, engine, loop
         self._running, self._lock = {}, threading.Lock()
         self._pool = ThreadPoolExecutor(host.workers, thread_name_prefix="wfstudio-tool")
         # Who may enter, secrets and cancels are not to wait behind tools that take their time.
@@ -116,7 +171,7 @@ class Calls:
 
     def use_host(self, host):
         """Has another host answer from now on."""
-        self._host = host
+        self.host = host
 
     def close(self):
         """Ends what still runs: its answers are not wanted any more."""
@@ -127,14 +182,16 @@ class Calls:
         self._pool.shutdown(wait=False)
         self._quick.shutdown(wait=False)
 
-    def take_call(self, told):
+    def cancel(self, number):
+        """Tells a call that its answer is not wanted any more, if it is one of these."""
+        with self._lock:
+            unwanted = self._running.get(number)
+        if unwanted:
+            unwanted.cancel()
+
+    def take(self, told):
         """Takes a call; never waits."""
-        call = Call(json.loads(told))
-        if call.op == g.HOST_TOOL_CANCEL:
-            with self._lock:
-                unwanted = self._running.get(call.payload.get("cancels"))
-            if unwanted:
-                unwanted.cancel()
+        call = Call(told)
         with self._lock:
             self._running[call.id] = call
         pool = self._pool if call.op == g.HOST_TOOL_CALL else self._quick
@@ -163,11 +220,12 @@ class Calls:
 
     def _result(self, call):
         _current.set(call)
-        function, arguments = self._host.function(call)
+        function, arguments = self.host.function(call)
         if function is None:
             if call.op in g.UNANSWERED:
                 return None
             raise ToolFailure(f"the host has no answer to `{call.op}`")
+        call.begin()
         result = function(call.payload) if arguments is None else function(**arguments)
         if inspect.isawaitable(result):
             return self._awaited(call, result)
@@ -178,10 +236,19 @@ class Calls:
     def _awaited(self, call, work):
         async def run():
             _current.set(call)
+            try:
+                call.begin()
+            except ToolFailure:
+                work.close()
+                raise
             return await work
 
         if self._loop is None or self._loop.is_closed():
-            return asyncio.run(_with(call, run()))
+            try:
+                return asyncio.run(_with(call, run()))
+            finally:
+                # One that was cancelled before its first step was never awaited.
+                getattr(work, "close", int)()
         call.task = asyncio.run_coroutine_threadsafe(run(), self._loop)
         if call.cancelled.is_set():
             call.task.cancel()

@@ -13,7 +13,7 @@ from . import _generated as g
 from ._door import StudioEngine
 from ._errors import Failed
 from ._waiter import LoopReader, Reader, green
-from .host import Calls, Host
+from .host import Calls, Host, Hosts
 
 CLOSE_SECONDS = 10.0
 # When an application or the interpreter ends: whoever asked for it waits.
@@ -114,16 +114,17 @@ class Studio:
 
     def _open(self):
         engine = StudioEngine.shared(self._name, self._config) if self._name else StudioEngine.open(self._config)
-        calls = Calls(self.host, engine, self._loop)
-        engine.waiter.take = calls.take_call
-        self._opened = _Opened(os.getpid(), engine, calls)
+        self._use(engine)
         self._began, self._closed = 0, False
         self._declare()
+
+    def _use(self, engine):
+        self._opened = _Opened(os.getpid(), engine, Hosts.of(engine).add(Calls(self.host, engine, self._loop)))
 
     def _declare(self):
         declaration = self.host.declaration()
         if declaration["ops"] or any(declaration[key] for key in ("tools", "schemas", "classes")):
-            self._opened.engine.declare(json.dumps(declaration))
+            self._opened.engine.hosts.declare()
 
     @property
     def engine(self):
@@ -141,12 +142,12 @@ class Studio:
     def _begin(self):
         here = os.getpid()
         if self._opened.process != here:
-            self._adopt(here)
+            self._adopt()
         if not self._closed:
             self._opened.engine.waiter.begin()
         self._began = here
 
-    def _adopt(self, here):
+    def _adopt(self):
         """In a child: the engine is its own if the parent had not used it, otherwise another one is opened."""
         try:
             self._opened.engine.next_host_call(0)
@@ -157,16 +158,13 @@ class Studio:
             for declared in self._classes:
                 self._opened.engine.call(g.OP_CLASS_REGISTER, json.dumps(declared))
             return
-        engine = self._opened.engine
-        calls = Calls(self.host, engine)
-        engine.waiter.take = calls.take_call
-        self._opened = _Opened(here, engine, calls)
+        self._use(self._opened.engine.adopted())
 
     def set_host(self, host):
         """Has another host answer; see ``Host``. One host may answer several studios."""
         self.host = host
         self._opened.calls.use_host(host)
-        self._opened.engine.declare(json.dumps(host.declaration()))
+        self._opened.engine.hosts.declare()
         self._listen(host)
 
     def tool(self, name=None, **declaration):
@@ -266,6 +264,9 @@ class Studio:
             self._closed = True
             try:
                 self._opened.engine.shutdown(int(timeout * 1000))
+            except Failed as failure:
+                if failure.code not in (g.CLOSED, g.BAD_HANDLE):  # closed by another studio of that name
+                    raise
             finally:
                 self._opened.calls.close()
 

@@ -26,7 +26,7 @@ class StudioApp:
             if reader is not None:
                 reader.close()
             return [_http.whole(told)]
-        return Pieces(reader)
+        return Pieces(reader, told)
 
     def _answer(self, environ):
         head, body = self._head(environ), b""
@@ -94,14 +94,15 @@ def _body(environ, limit):
 class Pieces:
     """A body that still comes; the server closes it when the client has gone."""
 
-    def __init__(self, reader):
-        self._reader = reader
+    def __init__(self, reader, told):
+        self._reader, self._told = reader, told
 
     def __iter__(self):
         try:
             yield from self._reader.pieces()
-        except Failed:
-            pass  # It was closed: what was sent stands.
+        except Failed as failure:
+            if _http.torn(self._told, failure):
+                raise  # The server breaks the connection.
 
     def close(self):
         self._reader.close()

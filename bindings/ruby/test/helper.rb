@@ -47,6 +47,13 @@ class StudioTest < Minitest::Test
     WfStudio.open(**JSON.parse(File.read("#{EXAMPLES}/refund.config.json"), symbolize_names: true), database: { path: "#{@folder}/#{name}.sqlite" })
   end
 
+  # Another studio, whose tools run where the application says.
+  def with_executor(executor)
+    @studio.close
+    @studio = open_studio("other")
+    @studio.host.executor = executor
+  end
+
   # A workflow whose one tool takes the block as its work.
   def slow(timeout_ms: 60_000, &block)
     @studio.tool(:slow, require_approval: false, schema: { type: "object" }, timeout_ms: timeout_ms, &block)

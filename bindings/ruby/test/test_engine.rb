@@ -90,6 +90,47 @@ class TestEngine < StudioTest
     assert_equal true, Timeout.timeout(10) { heard.pop }
   end
 
+  def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run
+    ran, jobs = [], Thread::Queue.new
+    with_executor(->(&job) { jobs << job })
+    run = slow(timeout_ms: 300) { ran << true }
+    refute_equal "trace_completed", run.to_a.last.name
+    Timeout.timeout(10) { jobs.pop }.call
+    assert_empty ran
+  end
+
+  def test_studios_of_one_name_are_one_engine_with_the_tools_of_both
+    both = Array.new(2) { WfStudio.open({ environment: "local", database: { path: "#{@folder}/one.sqlite" } }, name: "one") }
+    both.zip(%w[left right]) { |one, name| one.tool(name, schema: { type: "object" }) { "from the #{name}" } }
+    both.each(&:start)
+    Timeout.timeout(20) { 40.times { both.each { |one| assert_equal "ok", one.call("health")["status"] } } }
+    both.reverse.zip(%w[left right]) do |one, name|
+      graph = Marshal.load(Marshal.dump(SLOW[:graph]))
+      graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
+      one.call("workflow.save", slug: name, name: name, graph: graph)
+      assert_equal "trace_completed", Timeout.timeout(10) { one.run(workflow: name, message: "x").to_a.last.name }
+    end
+  ensure
+    both&.each { |one| one.close(1) }
+  end
+
+  def test_an_executor_that_refuses_fails_that_call
+    with_executor(->(&_) { raise "the queue is full" })
+    told = Timeout.timeout(10) { slow { "never" }.to_a }
+    refute_equal "trace_completed", told.last.name
+    assert_includes told.map(&:data).to_s, "the queue is full"
+    assert_equal "ok", Timeout.timeout(10) { studio.call("health") }["status"]
+  end
+
+  def test_an_answer_to_a_cancel_may_ask_the_studio
+    heard, begun = Thread::Queue.new, Thread::Queue.new
+    studio.answer("tool.cancel") { |_| heard << studio.call("health")["status"] }
+    run = slow { |call| begun << true; call.wait(10) }
+    Thread.new { begun.pop; run.cancel }
+    Timeout.timeout(15) { run.to_a }
+    assert_equal "ok", Timeout.timeout(10) { heard.pop }
+  end
+
   def test_streams_end_when_the_studio_is_closed
     release = Thread::Queue.new
     started = Thread::Queue.new

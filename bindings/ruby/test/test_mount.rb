@@ -157,6 +157,15 @@ class TestMount < StudioTest
     release << true
   end
 
+  def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one
+    broken = lambda do
+      pieces = [[0, "part"]]
+      Object.new.tap { |stream| stream.define_singleton_method(:read) { pieces.shift || raise(WfStudio::Closed, "closed") } }
+    end
+    assert_equal ["part"], WfStudio::Body.new(broken.call, true).enum_for(:each).to_a
+    assert_raises(WfStudio::Closed) { WfStudio::Body.new(broken.call, false).enum_for(:each).to_a }
+  end
+
   def test_repeated_headers_are_as_this_rack_has_them
     pairs = [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["set-cookie", "c=3"]]
     assert_equal({ "set-cookie" => "a=1\nb=2\nc=3" }, WfStudio::Mount.fields(pairs))

@@ -86,9 +86,9 @@ final class Exchange
         }
         try {
             return $this->stream->read($waiting)[1] ?? null;
-        } catch (StudioError) {
-            // The engine was closed, or the client is gone: the answer ends here.
-            return null;
+        } catch (ClosedError $closed) {
+            // Events are whole, and their readers come again with the position that they have; anything else is torn.
+            return $this->isEvents() ? null : throw $closed;
         }
     }
 

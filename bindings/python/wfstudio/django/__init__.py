@@ -71,9 +71,9 @@ async def _answer(told, reader, on_loop):
     if reader is None or "body" in told:
         response = HttpResponse(_http.whole(told), status=told["status"], content_type=kinds[0] if kinds else "")
     elif on_loop:
-        response = StreamingHttpResponse(_apieces(reader), status=told["status"], content_type=kinds[0] if kinds else "")
+        response = StreamingHttpResponse(_apieces(reader, told), status=told["status"], content_type=kinds[0] if kinds else "")
     else:
-        response = StreamingHttpResponse(wsgi.Pieces(_moved(reader)), status=told["status"], content_type=kinds[0] if kinds else "")
+        response = StreamingHttpResponse(wsgi.Pieces(_moved(reader), told), status=told["status"], content_type=kinds[0] if kinds else "")
     if reader is not None:
         # Django calls `close` when the client has gone, also where nothing of the body was asked for.
         response._resource_closers.append(reader.close)
@@ -85,12 +85,13 @@ async def _answer(told, reader, on_loop):
     return response
 
 
-async def _apieces(reader):
+async def _apieces(reader, told):
     try:
         async for piece in reader.pieces():
             yield piece
-    except Failed:
-        pass  # It was closed: what was sent stands.
+    except Failed as failure:
+        if _http.torn(told, failure):
+            raise
     finally:
         reader.close()
 

@@ -39,22 +39,41 @@ module WfStudio
 
     attr_reader :pid
 
-    def initialize(config, name, host)
+    @opened, @opening = {}, Mutex.new
+
+    # The one core of an engine in this process: two that wait for one engine would take each other's news.
+    def self.open(config, name)
       Native.library
-      @pid = Process.pid
-      @host = host
-      @mailboxes = {}
-      @lock = Mutex.new
       text = Native.lent(JSON.generate(config))
-      @engine = name ? Native.opened(:studio_engine_shared, name, *text) : Native.opened(:studio_engine_open, *text)
-      @calls = host.calls(self)
+      @opening.synchronize do
+        @opened.delete_if { |_, core| core.pid != Process.pid || core.over? }
+        engine = name ? Native.opened(:studio_engine_shared, name, *text) : Native.opened(:studio_engine_open, *text)
+        @opened[engine] ||= new(engine)
+      end
+    end
+
+    def initialize(engine)
+      @pid = Process.pid
+      @engine = engine
+      @mailboxes, @calls = {}, {}
+      @lock = Mutex.new
       @waiter = nil
     end
 
-    # Declares what the host answers.
-    def declare(declaration)
-      code = Native.studio_host_set(@engine, *Native.lent(JSON.generate(declaration)), nil, nil, nil)
-      Native.check(code)
+    # Declares what a host answers, beside those that studios of the same name have; what was declared last wins.
+    def declare(host)
+      all = @lock.synchronize do
+        @calls = { **@calls, host => @calls[host] || host.calls(self) }
+        @calls.keys.map(&:declaration)
+      end
+      tools = all.flat_map { |one| one[:tools] }.to_h { |tool| [tool[:name], tool] }.values
+      named = %i[schemas classes].to_h { |key| [key, all.map { |one| one[key] }.reduce({}, :merge)] }
+      text = JSON.generate({ ops: all.flat_map { |one| one[:ops] }.uniq, tools: tools, **named })
+      Native.check(Native.studio_host_set(@engine, *Native.lent(text), nil, nil, nil))
+    end
+
+    def over?
+      @mailboxes.nil?
     end
 
     # Begins an operation; what it answers is to be read.
@@ -110,7 +129,7 @@ module WfStudio
         handles.read_array_of_type(:uint64, :read_uint64, count.get(:size_t, 0)).each { |handle| told(handle) }
       end
     ensure
-      @calls.close
+      @calls.each_value(&:close)
       left = @lock.synchronize { @mailboxes.tap { @mailboxes = nil } }
       left.each_value(&:close)
     end
@@ -122,6 +141,8 @@ module WfStudio
       mailbox << true if mailbox && !mailbox.closed?
     rescue ClosedQueueError
       # Its reader has just left.
+    rescue StandardError => e
+      warn "wfstudio: news could not be handed on: #{e.full_message}"
     end
 
     def fetch
@@ -129,8 +150,16 @@ module WfStudio
         code, bytes = Native.filled(:studio_host_next, @engine, 0)
         break unless code == Native::STUDIO_OK || code == Native::STUDIO_HOST_CALL
 
-        @calls.take(JSON.parse(bytes))
+        take(JSON.parse(bytes))
       end
+    end
+
+    def take(told)
+      operation, name = told["op"], told.dig("payload", "name")
+      calls = @calls.to_a.reverse
+      calls.each { |_, one| one.cancel(told["payload"]["cancels"]) } if operation == HostOps::TOOL_CANCEL
+      found = calls.find { |host, _| host.answers?(operation, name) } || (calls.first if operation == HostOps::TOOL_CALL)
+      found&.last&.take(told)
     end
   end
 end

@@ -56,6 +56,8 @@ module WfStudio
 
     # Runs the block and answers with what it returns, or with its failure.
     def answer
+      raise Failure, "the call was cancelled before it began; nothing was done" if @cancelled
+
       @core.complete(@id, DONE, JSON.generate(plain(yield)))
     rescue Failure => e
       fail_with(e.message)
@@ -131,8 +133,8 @@ module WfStudio
       call.answer { around.call { call.op == HostOps::TOOL_CALL ? run_tool(call) : @answers.fetch(call.op).call(call.payload, call) } }
     end
 
-    def answers?(operation)
-      operation == HostOps::TOOL_CALL || @answers.key?(operation)
+    def answers?(operation, name)
+      operation == HostOps::TOOL_CALL ? @tools.key?(name) : @answers.key?(operation)
     end
 
     # The schema of what a block takes by name: any values, those without a default required.
@@ -163,9 +165,6 @@ module WfStudio
 
     def take(told)
       call = Call.new(@core, told)
-      return cancel(call) if call.op == HostOps::TOOL_CANCEL
-      return unless @host.answers?(call.op)
-
       id = told["call_id"]
       @lock.synchronize { @active[id] = call }
       (call.op == HostOps::TOOL_CALL ? @tools : @quick).call do
@@ -173,6 +172,9 @@ module WfStudio
       ensure
         @lock.synchronize { @active.delete(id) }
       end
+    rescue StandardError => e # an executor that takes no more; this thread has to go on
+      @lock.synchronize { @active.delete(id) }
+      call.answer { raise e }
     end
 
     # No more calls come; those under way are told that nobody waits.
@@ -181,11 +183,9 @@ module WfStudio
       @lock.synchronize { @active.values }.each(&:cancel)
     end
 
-    private
-
-    def cancel(told)
-      @lock.synchronize { @active[told["cancels"]] }&.cancel
-      @host.perform(told) if @host.answers?(told.op)
+    # Tells a call that nobody waits for it any more, if it is one of these.
+    def cancel(id)
+      @lock.synchronize { @active[id] }&.cancel
     end
   end
 end

@@ -125,7 +125,7 @@ module WfStudio
       events = headers.any? { |name, value| name.casecmp?("content-type") && value.to_s.start_with?("text/event-stream") }
       # `Rack::ETag` would read a stream to its end before a byte of it is sent.
       headers[Mount.lists? ? "last-modified" : "Last-Modified"] ||= Time.now.httpdate if events
-      body = Body.new(stream)
+      body = Body.new(stream, events)
       [told["status"], headers, events ? body : body.settled]
     end
 
@@ -157,8 +157,8 @@ module WfStudio
   class Body
     SETTLED = 1 << 20
 
-    def initialize(stream)
-      @stream = stream
+    def initialize(stream, events)
+      @stream, @events = stream, events
       @first = []
     end
 
@@ -167,8 +167,9 @@ module WfStudio
       while (piece = @stream.read)
         yield piece.last
       end
-    rescue Closed, Cancelled
-      # The engine was closed: the answer ends here.
+    rescue Closed
+      # Events are whole, and their readers come again with the position that they have; of all else the server breaks the connection.
+      raise unless @events
     end
 
     def close

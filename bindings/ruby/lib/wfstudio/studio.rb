@@ -122,9 +122,9 @@ module WfStudio
         raise Closed, "the studio was closed" if @closed
 
         if @core.nil? || @core.pid != Process.pid
-          @core, @declared = Core.new(@config, @name, @host), false
+          @core, @declared = Core.open(@config, @name), false
         end
-        @core.declare(@host.declaration) unless @declared
+        @core.declare(@host) unless @declared
         @declared = true
         @core
       end

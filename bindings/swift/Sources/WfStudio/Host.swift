@@ -87,6 +87,7 @@ final class Host: @unchecked Sendable {
     private static func finish(_ call: HostCall, _ answer: HostAnswer) async {
         var message = "the answer is no JSON that the engine can read"
         do {
+            try Task.checkCancellation() // nobody wants the result any more: nothing is begun
             if call.complete(1, try await answer(call)) != STUDIO_INVALID { return }
         } catch { message = "\(error)" }
         _ = call.complete(0, (try? JSONEncoder().encode(["message": message])) ?? Data())

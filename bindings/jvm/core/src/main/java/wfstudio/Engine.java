@@ -110,22 +110,53 @@ final class Engine {
     private void waitForNews() {
         long[] handles = new long[256];
         long[] count = new long[1];
-        while (true) {
+        try {
+            while (waited(handles, count)) {}
+        } finally {
+            // Whatever ended it: nobody waits for news that nobody tells.
+            waiting = false;
+            answers.values().forEach(Engine::ring);
+        }
+    }
+
+    /** One turn; false when there is nothing more to wait for. */
+    private boolean waited(long[] handles, long[] count) {
+        try {
             int code = door.ready(handle, -1, handles, count);
             if (code == Abi.CLOSED || code == Abi.BAD_HANDLE || code == Abi.FORKED) {
-                break;
+                return false;
             }
             if (code < 0) {
                 LOG.log(System.Logger.Level.ERROR, "waiting for news failed: " + Code.of(code));
                 pause();
-                continue;
+                return true;
             }
             for (int index = 0; code == Abi.OK && index < count[0]; index++) {
                 tell(handles[index]);
             }
+        } catch (Throwable failure) {
+            // Such as no memory: the next turn may have some.
+            report("waiting for news failed", failure);
+            pause();
         }
-        waiting = false;
-        answers.values().forEach(Answer::ring);
+        return true;
+    }
+
+    /** A listener that fails does not keep others from being told. */
+    private static void ring(Answer answer) {
+        try {
+            answer.ring();
+        } catch (Throwable failure) {
+            report("news could not be handed on", failure);
+        }
+    }
+
+    private static void report(String what, Throwable failure) {
+        try {
+            LOG.log(System.Logger.Level.ERROR, what, failure);
+        } catch (Throwable noLog) {
+            // This thread has to go on all the same.
+        }
     }
 
     private void tell(long stream) {
@@ -138,15 +169,19 @@ final class Engine {
             if (answer != null) {
                 answer.ring();
             }
-        } catch (RuntimeException failure) {
-            LOG.log(System.Logger.Level.ERROR, "news could not be handed on", failure);
+        } catch (Throwable failure) {
+            report("news could not be handed on", failure);
         }
     }
 
     private void fetchCalls() {
         Door.Buffer call = new Door.Buffer();
         for (int code = door.hostNext(handle, 0, call); code == Abi.OK || code == Abi.HOST_CALL; code = door.hostNext(handle, 0, call)) {
-            fetched(call.bytes);
+            try {
+                fetched(call.bytes);
+            } catch (Throwable failure) {
+                report("a call to the application could not be handed on", failure);
+            }
         }
     }
 

@@ -138,10 +138,10 @@ public final class HostCall {
 
     private Object work(HostFunction function) throws Exception {
         synchronized (this) {
-            thread = Thread.currentThread();
             if (cancelled) {
-                thread.interrupt();
+                throw new HostFailure("the call was cancelled before it began; nothing was done");
             }
+            thread = Thread.currentThread();
         }
         try {
             return function.answer(this);

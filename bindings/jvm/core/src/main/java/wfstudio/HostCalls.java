@@ -90,7 +90,7 @@ final class HostCalls {
         open.put(id, taken);
         try {
             (isTool ? tools : engine.threads).execute(() -> taken.run(function));
-        } catch (RuntimeException full) {
+        } catch (Throwable full) { // also no memory for a thread
             taken.fail(new HostFailure("the application takes no more calls: " + full.getMessage()));
         }
     }

@@ -69,6 +69,20 @@ public final class HttpAnswer implements AutoCloseable {
         return pairs.stream().map(pair -> Map.entry(pair.get(0), pair.get(1))).toList();
     }
 
+    /** How long the body is, where the head says so; else -1. */
+    public long length() {
+        return headers().stream().filter(header -> header.getKey().equalsIgnoreCase("content-length")).mapToLong(header -> Long.parseLong(header.getValue())).findFirst().orElse(-1);
+    }
+
+    /**
+     * Whether a body that broke off may end as if it were whole: events are whole, and their readers come again with the position that they
+     * have. Anything else is torn, and the connection has to break.
+     */
+    public boolean mayEnd(Throwable failure) {
+        boolean events = headers().stream().anyMatch(header -> header.getKey().equalsIgnoreCase("content-type") && header.getValue().startsWith("text/event-stream"));
+        return failure == null || events && failure instanceof StudioException closed && closed.code() == Code.CLOSED;
+    }
+
     /** The body when all of it is there; null when it still comes. */
     public byte[] body() {
         if (head.get("body") instanceof String text) {

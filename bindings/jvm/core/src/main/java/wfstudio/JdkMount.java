@@ -37,9 +37,9 @@ final class JdkMount {
             byte[] body = answer.body();
             boolean none = answer.status() == 204 || answer.status() == 304 || exchange.getRequestMethod().equals("HEAD");
             if (body == null && !none) {
-                exchange.sendResponseHeaders(answer.status(), 0);
+                exchange.sendResponseHeaders(answer.status(), Math.max(0, answer.length()));
                 exchange.getResponseBody().flush();
-                answer.handOn(new Body(exchange));
+                answer.handOn(new Body(exchange, answer));
                 return;
             }
             exchange.sendResponseHeaders(answer.status(), none || body.length == 0 ? -1 : body.length);
@@ -55,7 +55,7 @@ final class JdkMount {
         exchange.close();
     }
 
-    private record Body(HttpExchange exchange) implements HttpAnswer.Sink {
+    private record Body(HttpExchange exchange, HttpAnswer answer) implements HttpAnswer.Sink {
         @Override
         public void write(byte[] piece) throws IOException {
             OutputStream out = exchange.getResponseBody();
@@ -65,15 +65,31 @@ final class JdkMount {
 
         @Override
         public void end(Throwable failure) {
-            if (failure == null) {
-                try {
-                    exchange.getResponseBody().close();
-                } catch (IOException gone) {
-                    System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, "a client left", gone);
+            try {
+                if (!answer.mayEnd(failure)) {
+                    tear(exchange);
                 }
+                exchange.getResponseBody().close();
+            } catch (IOException gone) {
+                System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, "a client left", gone);
             }
             exchange.close();
         }
+    }
+
+    /** Closing the exchange would write the end of a whole body; a stream that fails has it close the connection instead. */
+    private static void tear(HttpExchange exchange) {
+        exchange.setStreams(null, new OutputStream() {
+            @Override
+            public void write(int one) throws IOException {
+                throw new IOException("the answer broke off");
+            }
+
+            @Override
+            public void close() throws IOException {
+                throw new IOException("the answer broke off");
+            }
+        });
     }
 
     private record Asked(HttpExchange exchange) implements Request {

@@ -133,6 +133,46 @@ public abstract class MountChecks {
         assertEquals(List.of("A-100 25"), opened.refunds);
     }
 
+    /** What a client must not take for the whole: the connection breaks, with neither all the bytes nor an end. */
+    @Test
+    void anAnswerThatBreaksOffIsNotTakenForAWholeOne() throws Exception {
+        byte[] file = new byte[9_000_000];
+        System.arraycopy(new byte[] {(byte) 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, 0, file, 0, 8);
+        String key = kept(file);
+        try (Socket socket = new Socket()) {
+            socket.setReceiveBufferSize(4096);
+            socket.setSoTimeout(20_000);
+            socket.connect(new java.net.InetSocketAddress("127.0.0.1", port));
+            socket.getOutputStream().write(("GET /studio/api/attachments/file?storage_key=" + key + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").getBytes(StandardCharsets.UTF_8));
+            InputStream in = socket.getInputStream();
+            ByteArrayOutputStream read = new ByteArrayOutputStream();
+            read.write(in.readNBytes(2000));
+            Thread.sleep(300);
+            opened.studio.close(Duration.ofMillis(500));
+            try {
+                in.transferTo(read);
+            } catch (java.net.SocketTimeoutException hangs) {
+                throw hangs;
+            } catch (java.io.IOException broken) {
+                // Also a way to say it.
+            }
+            String told = read.toString(StandardCharsets.ISO_8859_1);
+            assertTrue(told.startsWith("HTTP/1.1 200"), told.substring(0, 40));
+            assertTrue(read.size() < file.length, "all of it came before the close");
+            assertTrue(!told.endsWith("\r\n0\r\n\r\n"), "it ended as if it were whole");
+        }
+    }
+
+    private String kept(byte[] file) throws Exception {
+        ByteArrayOutputStream form = new ByteArrayOutputStream();
+        form.write("--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+        form.write(file);
+        form.write("\r\n--edge--\r\n".getBytes(StandardCharsets.UTF_8));
+        HttpResponse<String> made = send(to("/studio/api/attachments").header("Content-Type", "multipart/form-data; boundary=edge").POST(HttpRequest.BodyPublishers.ofByteArray(form.toByteArray())));
+        assertEquals(201, made.statusCode(), made.body());
+        return java.net.URLEncoder.encode((String) Json.object(made.body()).get("storage_key"), StandardCharsets.UTF_8);
+    }
+
     @Test
     void filesComeBackByteForByte() throws Exception {
         ByteArrayOutputStream file = new ByteArrayOutputStream();
@@ -140,14 +180,7 @@ public abstract class MountChecks {
         for (int index = 0; index < 256_000; index++) {
             file.write(index);
         }
-        ByteArrayOutputStream form = new ByteArrayOutputStream();
-        form.write("--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n".getBytes(StandardCharsets.UTF_8));
-        form.write(file.toByteArray());
-        form.write("\r\n--edge--\r\n".getBytes(StandardCharsets.UTF_8));
-        HttpResponse<String> made = send(to("/studio/api/attachments").header("Content-Type", "multipart/form-data; boundary=edge").POST(HttpRequest.BodyPublishers.ofByteArray(form.toByteArray())));
-        assertEquals(201, made.statusCode(), made.body());
-        String key = (String) Json.object(made.body()).get("storage_key");
-        HttpResponse<byte[]> kept = client.send(to("/studio/api/attachments/file?storage_key=" + java.net.URLEncoder.encode(key, StandardCharsets.UTF_8)).build(), HttpResponse.BodyHandlers.ofByteArray());
+        HttpResponse<byte[]> kept = client.send(to("/studio/api/attachments/file?storage_key=" + kept(file.toByteArray())).build(), HttpResponse.BodyHandlers.ofByteArray());
         assertArrayEquals(file.toByteArray(), kept.body());
         assertEquals("nosniff", kept.headers().firstValue("x-content-type-options").orElseThrow());
     }

@@ -230,4 +230,37 @@ class RunTest {
         open.close();
         assertFalse(Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().equals("wfstudio-close")).anyMatch(Thread::isAlive));
     }
+
+    /** A call that timed out while it waited for a thread of the application. */
+    @Test
+    void aCallThatIsNoLongerWantedBeforeItBeginsIsNotRun() throws Exception {
+        java.util.concurrent.LinkedBlockingQueue<Runnable> jobs = new java.util.concurrent.LinkedBlockingQueue<>();
+        java.util.concurrent.atomic.AtomicInteger ran = new java.util.concurrent.atomic.AtomicInteger();
+        opened.close();
+        try (Studio studio = Studio.open(Opened.config(folder), jobs::add)) {
+            studio.tool(Opened.tool().requireApproval(false).timeout(Duration.ofMillis(300)), call -> ran.incrementAndGet());
+            studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("late"));
+            List<Event> told = all(studio.run("late", "x"));
+            assertFalse(told.stream().anyMatch(event -> event.name().equals(Names.Event.TRACE_COMPLETED)));
+            Runnable job = jobs.poll(10, TimeUnit.SECONDS);
+            Thread.sleep(300);
+            job.run();
+            assertEquals(0, ran.get());
+        }
+    }
+
+    /** An executor without memory for a thread: the call fails, news go on. */
+    @Test
+    void anExecutorThatFailsFailsThatCallAlone() {
+        opened.close();
+        try (Studio studio = Studio.open(Opened.config(folder), work -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        })) {
+            studio.tool(Opened.tool().requireApproval(false), call -> "never");
+            studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("refused"));
+            List<Event> told = all(studio.run("refused", "x"));
+            assertTrue(told.toString().contains("unable to create native thread"), told.toString());
+            assertEquals("ok", studio.call(Names.Op.HEALTH, Map.of()).get("status"));
+        }
+    }
 }

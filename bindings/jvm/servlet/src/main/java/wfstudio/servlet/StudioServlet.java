@@ -22,6 +22,8 @@ import wfstudio.Studio;
 
 /** The studio's routes; map it to the paths of {@link Studio#mounts}, each as it is and with {@code /*}, with asynchronous answers supported. */
 public final class StudioServlet extends HttpServlet {
+    private static final String TORN = "wfstudio.torn";
+
     private final transient Mount mount;
 
     /** The studio, and what is said beside each request. */
@@ -36,6 +38,9 @@ public final class StudioServlet extends HttpServlet {
 
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (request.getAttribute(TORN) instanceof Throwable failure) {
+            throw new IOException("the answer broke off", failure);
+        }
         HttpAnswer answer = mount.answer(new Asked(request));
         boolean kept = false;
         try {
@@ -51,6 +56,9 @@ public final class StudioServlet extends HttpServlet {
                 response.getOutputStream().write(body);
                 return;
             }
+            if (answer.length() >= 0) {
+                response.setContentLengthLong(answer.length());
+            }
             response.flushBuffer();
             kept = request.isAsyncSupported();
             if (kept) {
@@ -60,6 +68,10 @@ public final class StudioServlet extends HttpServlet {
                     response.getOutputStream().write(piece);
                     response.flushBuffer();
                 }
+            }
+        } catch (wfstudio.StudioException failure) {
+            if (!answer.mayEnd(failure)) {
+                throw failure; // the container breaks the connection
             }
         } finally {
             if (!kept) {
@@ -107,7 +119,13 @@ public final class StudioServlet extends HttpServlet {
             @Override
             public void end(Throwable failure) {
                 try {
-                    context.complete();
+                    if (answer.mayEnd(failure)) {
+                        context.complete();
+                    } else {
+                        // Nothing but a failure in the container's own call makes it break the connection.
+                        context.getRequest().setAttribute(TORN, failure);
+                        context.dispatch();
+                    }
                 } catch (IllegalStateException completed) {
                     log("a client left");
                 }

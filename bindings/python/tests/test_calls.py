@@ -1,0 +1,85 @@
+"""Owns proof of what becomes of calls to the host when things go wrong: cancelled before they began, engines of one name, a taker that fails."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+
+import pytest
+
+import wfstudio
+
+
+def workflow(slug, tool):
+    at = {"position": {"x": 0, "y": 0}}
+    edge = {"sourceHandle": "default", "targetHandle": "default"}
+    nodes = [
+        {"id": "start", "type": "start", "data": {}, **at},
+        {"id": "tool", "type": "tool", "data": {"tool_ref": f"host:{tool}", "output_key": "said"}, **at},
+        {"id": "stop", "type": "stop", "data": {"reply": "{{said}}"}, **at},
+    ]
+    edges = [{"id": "a", "source": "start", "target": "tool", **edge}, {"id": "b", "source": "tool", "target": "stop", **edge}]
+    return {"slug": slug, "name": slug, "graph": {"version": 1, "nodes": nodes, "edges": edges}}
+
+
+def config(tmp_path, name="studio"):
+    return {"environment": "local", "database": {"path": str(tmp_path / f"{name}.sqlite")}}
+
+
+def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run(tmp_path):
+    studio = wfstudio.Studio(config(tmp_path), wfstudio.Host(workers=1))
+    begun, leave, ran = threading.Event(), threading.Event(), []
+
+    @studio.tool(input_schema={"type": "object"})
+    def slow(**_):
+        begun.set()
+        leave.wait(20)
+
+    @studio.tool(timeout_ms=300, input_schema={"type": "object"})
+    def pay(**_):
+        ran.append("plain")
+
+    @studio.tool(timeout_ms=300, input_schema={"type": "object"})
+    async def apay(**_):
+        ran.append("async")
+
+    try:
+        for name in ("slow", "pay", "apay"):
+            studio.call("workflow.save", **workflow(name, name))
+        first = threading.Thread(target=lambda: list(studio.run(workflow="slow", message="x")))
+        first.start()
+        assert begun.wait(10)
+        for name in ("pay", "apay"):
+            assert list(studio.run(workflow=name, message="x"))[-1].name != "trace_completed"
+        leave.set()
+        first.join()
+        # The one thread is free again: what waits for it comes before this.
+        studio.call("workflow.save", **workflow("last", "slow"))
+        list(studio.run(workflow="last", message="x"))
+        assert ran == []
+    finally:
+        leave.set()
+        studio.shutdown()
+
+
+def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
+    first, second = (wfstudio.Studio(config(tmp_path), name="one") for _ in range(2))
+    first.tool(name="left", input_schema={"type": "object"})(lambda **_: "from the left")
+    second.tool(name="right", input_schema={"type": "object"})(lambda **_: "from the right")
+    try:
+        first.start()
+        second.start()
+
+        async def ask():
+            for _ in range(40):
+                assert (await asyncio.wait_for(first.acall("health"), 5))["status"] == "ok"
+                assert (await asyncio.wait_for(second.acall("health"), 5))["status"] == "ok"
+
+        asyncio.run(ask())
+        for name, studio in (("left", second), ("right", first)):
+            studio.call("workflow.save", **workflow(name, name))
+            assert list(studio.run(workflow=name, message="x"))[-1].name == "trace_completed"
+    finally:
+        first.shutdown()
+        second.shutdown()
