@@ -45,4 +45,4 @@ export STUDIO_AIMOCK_URL="http://127.0.0.1:$aimock_port"
 export STUDIO_LLAMACPP_URL="http://127.0.0.1:$llamacpp_port" STUDIO_LITELLM_URL="http://127.0.0.1:$litellm_port"
 timeout 400 "$program" --include-ignored --skip in_bounded_memory "$@"
 # This one measures its process, so it has one of its own.
-timeout 200 "$program" --ignored --test-threads 1 in_bounded_memory
+timeout 600 "$program" --ignored --test-threads 1 in_bounded_memory
