@@ -171,8 +171,10 @@ mod tests {
         let tool = RagTool::read(&json!({"knowledge_base_id": "gone"}), &door);
         assert_eq!(tool.call(call(json!({"query": "x"}), json!({}))).await.text, "nothing searches knowledge bases here");
         door.set(Arc::new(Shelf::default()));
-        let reply = tool.call(call(json!({"query": "x"}), json!({}))).await;
-        assert_eq!((reply.text.as_str(), reply.is_error, reply.spent.len()), ("there is no knowledge base `gone`", true, 1));
+        let asked = call(json!({"query": "x"}), json!({}));
+        let spent = asked.spent.clone();
+        let reply = tool.call(asked).await;
+        assert_eq!((reply.text.as_str(), reply.is_error, spent.list().len()), ("there is no knowledge base `gone`", true, 1));
         assert_eq!(tool.call(call(json!({"query": " "}), json!({}))).await, ToolReply::error("`query` is missing: say what to look for"));
     }
 }
