@@ -30,7 +30,7 @@
 
 namespace studio {
 
-// The two paths below which the studio answers.
+// The two paths below which the studio answers, unless the configuration says otherwise: see Engine::mounts.
 inline constexpr std::string_view prefixes[] = {"/studio", "/api/studio"};
 
 // A refusal or a fault; `code` is one of wfstudio.h, as STUDIO_NOT_FOUND.
@@ -217,14 +217,35 @@ private:
             std::int32_t code = studio_host_next(engine_, -1, out.out());
             if (code < 0) return;
             if (code == STUDIO_TIMEOUT) continue;
-            auto call = std::make_shared<Call>(engine_, out.view());
-            if (!take(call)) continue;
-            std::lock_guard lock(mutex_);
-            if (ended_) return;
-            waiting_.push_back(std::move(call));
-            if (idle_ >= waiting_.size()) changed_.notify_one();
-            else workers_.emplace_back([host = shared_from_this()] { host->work(); });
+            try {
+                if (!hand_on(out.view())) return;
+            } catch (...) {
+                // Such as no memory: this call is left to its time limit, the thread goes on.
+            }
         }
+    }
+
+    // Has a call worked on; false after the end.
+    bool hand_on(std::string_view text) {
+        auto call = std::make_shared<Call>(engine_, text);
+        if (!take(call)) return true;
+        std::lock_guard lock(mutex_);
+        if (ended_) return false;
+        waiting_.push_back(call);
+        if (idle_ >= waiting_.size()) {
+            changed_.notify_one();
+            return true;
+        }
+        try {
+            workers_.emplace_back([host = shared_from_this()] { host->work(); });
+        } catch (const std::exception &failure) {
+            // Threads that work already come to it; where there is none, the call fails.
+            if (!workers_.empty()) return true;
+            waiting_.pop_back();
+            running_.erase(call->id);
+            call->complete(0, "{\"message\":" + json::quote(std::string("the host has no thread for the call: ") + failure.what()) + "}");
+        }
+        return true;
     }
 
     void work() {
@@ -463,6 +484,14 @@ public:
     }
     Events run(std::string_view request) { return Events(begin(begin::run, request)); }
     Events resume(std::string_view request) { return Events(begin(begin::resume, request)); }
+
+    // Where the paths of the studio begin, such as `/studio`.
+    std::vector<std::string> mounts() {
+        std::vector<std::string> found;
+        std::string about = call(op::about);
+        for (auto one : json::items(json::member(about, "mounts").value_or("[]"))) found.push_back(json::text(one));
+        return found;
+    }
 
     Response http(const Request &request) { return ask(request, {}); }
     // Before a body is read: status 100 with `body_limit`, or the refusal of the request.

@@ -36,7 +36,7 @@ constexpr std::uint64_t own_body_limit = 16 * 1024 * 1024;
 // Listens on 127.0.0.1 until it is destroyed; close the engine first, so that no connection waits for more.
 class Server {
 public:
-    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {}) : engine_(engine), marks_(std::move(marks)), own_(std::move(own)) {
+    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {}) : engine_(engine), prefixes_(engine.mounts()), marks_(std::move(marks)), own_(std::move(own)) {
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
@@ -102,7 +102,7 @@ private:
         request.path = exchange.target.substr(0, path);
         if (path != std::string::npos) request.query = exchange.target.substr(path + 1);
         MHD_get_connection_values(connection, MHD_HEADER_KIND, pair, &request);
-        for (std::string_view prefix : prefixes) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(std::string(prefix) + "/", 0) == 0;
+        for (const std::string &prefix : prefixes_) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(prefix + "/", 0) == 0;
         if (!exchange.studio) {
             exchange.limit = own_body_limit;
             return;
@@ -178,6 +178,7 @@ private:
     }
 
     Engine &engine_;
+    const std::vector<std::string> prefixes_;
     Marks marks_;
     Own own_;
     MHD_Daemon *daemon_;

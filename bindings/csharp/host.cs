@@ -121,7 +121,7 @@ static class ConformanceHost
 
     static async Task Answer(HttpListenerContext context)
     {
-        if (ListenerMount.Owns(context.Request)) { await studio.AnswerAsync(context, Marks); return; }
+        if (studio.Owns(context.Request)) { await studio.AnswerAsync(context, Marks); return; }
         var text = await new StreamReader(context.Request.InputStream, Encoding.UTF8).ReadToEndAsync();
         var path = context.Request.RawUrl.Split('?')[0];
         var said = await Own(path, text == "" ? new Map() : Json.Object(text));

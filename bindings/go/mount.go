@@ -1,6 +1,7 @@
 package wfstudio
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Prefixes are the two paths below which the studio answers.
+// Prefixes are the two paths below which the studio answers, unless the configuration says otherwise: see Mounts.
 var Prefixes = []string{"/studio", "/api/studio"}
 
 // Marks say who asks; what is nil is not said.
@@ -29,10 +30,27 @@ type Mux interface {
 	Handle(pattern string, handler http.Handler)
 }
 
-// Mount registers the studio below both its prefixes.
+// Mounts are the paths below which this studio answers.
+func (s *Studio) Mounts(ctx context.Context) ([]string, error) {
+	text, err := s.Call(ctx, OpAbout, nil)
+	if err != nil {
+		return nil, err
+	}
+	var about struct {
+		Mounts []string `json:"mounts"`
+	}
+	err = json.Unmarshal(text, &about)
+	return about.Mounts, err
+}
+
+// Mount registers the studio below its prefixes.
 func (s *Studio) Mount(mux Mux, marks Marks) {
 	handler := s.Handler(marks)
-	for _, prefix := range Prefixes {
+	prefixes, err := s.Mounts(context.Background())
+	if err != nil {
+		prefixes = Prefixes // it is closed, and says so
+	}
+	for _, prefix := range prefixes {
 		mux.Handle(prefix, handler)
 		mux.Handle(prefix+"/", handler)
 	}

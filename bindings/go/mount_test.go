@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,21 @@ func TestAnAnswerThatBreaksOffIsNotTakenForAWholeOne(t *testing.T) {
 		}()
 		if aborted == whole {
 			t.Fatal(kind, aborted)
+		}
+	}
+}
+
+func TestTheMountIsWhereTheConfigurationSays(t *testing.T) {
+	s, err := Open(Config{"environment": "local", "route_prefix": "shop/studio", "database": object{"path": filepath.Join(t.TempDir(), "prefix.sqlite")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mux := http.NewServeMux()
+	s.Mount(mux, Marks{})
+	for path, ours := range map[string]bool{"/shop/studio/workflows": true, "/studio/workflows": false} {
+		if _, pattern := mux.Handler(httptest.NewRequest("GET", path, nil)); (pattern != "") != ours {
+			t.Error(path, pattern)
 		}
 	}
 }

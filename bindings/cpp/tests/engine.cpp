@@ -1,7 +1,11 @@
 // Owns proof of the C++ header: events, tools by threads and inside streams, errors, HTTP, cancels, closing at any moment.
+#include <dlfcn.h>
+#include <pthread.h>
 #include <wfstudio.hpp>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "check.hpp"
@@ -108,6 +112,33 @@ static void an_unwanted_call_is_not_begun() {
     host->end();
 }
 
+// Threads of the standard library cannot be made while this says so; those of the engine can.
+static std::atomic<bool> no_threads{false};
+extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*work)(void *), void *with) {
+    Dl_info from{};
+    if (no_threads && dladdr(reinterpret_cast<void *>(work), &from) && std::strstr(from.dli_fname, "libstdc++")) return EAGAIN;
+    static auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    return real(thread, how, work, with);
+}
+
+static void a_call_without_a_thread_fails_alone() {
+    studio::Engine engine{config("threadless.sqlite")};
+    engine.tool(R"({"name":"good"})", [](std::string_view) { return "1"s; });
+    engine.call(studio::op::workflow_save, workflow("good", tool_node("good")));
+    no_threads = true;
+    auto failed = all(engine.run(R"({"workflow":"good","message":"hi"})"));
+    no_threads = false;
+    CHECK(failed.back().data.find("no thread for the call") != std::string::npos);
+    CHECK(named(all(engine.run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
+}
+
+static void prefixes_are_asked() {
+    studio::Engine engine{R"({"environment":"local","route_prefix":"shop/studio","database":{"path":"prefix.sqlite"}})"};
+    bool found = false;
+    for (auto &prefix : engine.mounts()) found = found || prefix == "/shop/studio";
+    CHECK(found);
+}
+
 static void mounts() {
     studio::Engine engine{config("http.sqlite")};
     engine.call(studio::op::workflow_save, workflow("echo", echo_node()));
@@ -175,6 +206,8 @@ int main() {
     tools_are_functions(studio::Calls::inside);
     a_cancel_reaches_a_tool_that_waits();
     an_unwanted_call_is_not_begun();
+    a_call_without_a_thread_fails_alone();
+    prefixes_are_asked();
     mounts();
     closing_is_safe_at_any_moment();
     std::puts("the C++ header is as promised");

@@ -29,11 +29,11 @@ namespace WfStudio.AspNetCore
             return services.AddHostedService<Closing>();
         }
 
-        /// <summary>Mounts the studio at both its prefixes; what is null is not said.</summary>
+        /// <summary>Mounts the studio at its prefixes; what is null is not said.</summary>
         public static void MapStudio(this IEndpointRouteBuilder routes, Func<HttpContext, object> user = null, Func<HttpContext, bool?> gate = null, Func<HttpContext, string> tenant = null, Func<HttpContext, bool> authorized = null)
         {
             var studio = routes.ServiceProvider.GetRequiredService<Studio>();
-            foreach (var prefix in Studio.Prefixes)
+            foreach (var prefix in studio.Mounts)
             {
                 foreach (var pattern in new[] { prefix, prefix + "/{**rest}" })
                 {

@@ -130,8 +130,21 @@ namespace WfStudio
 
     public sealed partial class Studio
     {
-        /// <summary>The two paths below which the studio answers.</summary>
+        /// <summary>The two paths below which the studio answers, unless the configuration says otherwise: see Mounts.</summary>
         public static readonly IReadOnlyList<string> Prefixes = new[] { "/studio", "/api/studio" };
+
+        IReadOnlyList<string> mounts;
+
+        /// <summary>The paths below which this studio answers; asked once.</summary>
+        public IReadOnlyList<string> Mounts
+        {
+            get
+            {
+                if (mounts != null) return mounts;
+                try { return mounts = ((List<object>)Json.Object(Call(Op.About))["mounts"]).ConvertAll(one => (string)one); }
+                catch (StudioException failure) when (failure.Code == StudioCode.Closed) { return Prefixes; } // and says so
+            }
+        }
 
         /// <summary>Answers a request; any HTTP answer is good news, a refusal too.</summary>
         public async Task<StudioResponse> HttpAsync(StudioRequest request, CancellationToken cancel = default(CancellationToken))

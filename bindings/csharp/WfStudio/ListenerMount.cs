@@ -11,10 +11,10 @@ namespace WfStudio
     public static class ListenerMount
     {
         /// <summary>True for paths that are the studio's.</summary>
-        public static bool Owns(HttpListenerRequest request)
+        public static bool Owns(this Studio studio, HttpListenerRequest request)
         {
             var path = request.RawUrl.Split('?')[0];
-            foreach (var prefix in Studio.Prefixes)
+            foreach (var prefix in studio.Mounts)
             {
                 if (path == prefix || path.StartsWith(prefix + "/", StringComparison.Ordinal)) return true;
             }

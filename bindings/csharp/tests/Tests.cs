@@ -189,6 +189,14 @@ static class Tests
         }
     }
 
+    static void PrefixesAreAsked()
+    {
+        using (var studio = Studio.Open(new { environment = "local", route_prefix = "shop/studio", database = new { path = Path.Combine(Folder, "prefix.sqlite") } }))
+        {
+            Check(studio.Mounts.Contains("/shop/studio"), string.Join(" ", studio.Mounts));
+        }
+    }
+
     static void Mounts()
     {
         using (var studio = Opened("http"))
@@ -264,7 +272,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, WaitingRunsHoldNoThreads, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

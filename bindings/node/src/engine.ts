@@ -22,6 +22,7 @@ export class Engine {
     this.native = native;
     const text = Buffer.from(config);
     this.handle = native.make('studio_engine_open', text, text.length);
+    native.engines.add(this.handle);
   }
 
   get closed(): boolean {
@@ -85,6 +86,7 @@ export class Engine {
   /** Closes the engine on a thread of the runtime, so that calls to the host can be answered meanwhile. */
   close(timeout: number): Promise<void> {
     return (this.#closing ??= this.native.later('studio_engine_close', this.handle, timeout).then(() => {
+      this.native.engines.delete(this.handle);
       for (const told of [...this.#waiting.values()]) told();
       this.#waiting.clear();
       this.#watch?.end();

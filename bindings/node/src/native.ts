@@ -1,6 +1,7 @@
 /** Owns the functions of the loaded library, and how bytes come out of its buffers. One library for a process. */
 
 import { readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 import koffi, { type LibraryHandle } from 'koffi';
 import { StudioError } from './errors.js';
 import { CODES, FUNCTIONS, type Kind } from './generated.js';
@@ -56,6 +57,8 @@ function bind(library: LibraryHandle): Functions {
 export class Native {
   readonly functions: Functions;
   readonly path: string;
+  /** Those that this thread has open. */
+  readonly engines = new Set<number>();
   /** Buffers of calls that return at once: one is enough for a thread. */
   readonly #buffer: bigint = koffi.alloc(BUFFER, 1);
   readonly #handles = new BigUint64Array(64);
@@ -85,8 +88,11 @@ export class Native {
       warn: (message) => process.emitWarning(message),
     });
     const native = new Native(library, path);
-    // Whatever is still open is closed in order; the exit code stays what it is.
-    process.on('exit', () => native.functions.studio_shutdown(EXIT_MS));
+    // Whatever is still open is closed in order; the exit code stays what it is. A worker that ends closes what it has opened itself.
+    process.on('exit', () => {
+      if (isMainThread) native.functions.studio_shutdown(EXIT_MS);
+      else for (const engine of native.engines) native.functions.studio_engine_close(engine, EXIT_MS);
+    });
     return native;
   }
 

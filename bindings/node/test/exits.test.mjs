@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import test from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { folder } from './opened.mjs';
 
 const module = (name) => JSON.stringify(new URL(name, import.meta.url).href);
@@ -59,3 +60,18 @@ for (const [how, code] of [
     }
   });
 }
+
+test('the end of a worker closes its engines and not those of others', { skip: process.env.RUNTIME_COMMAND !== undefined }, async (t) => {
+  const { Studio } = await import('../dist/index.js');
+  const { path, remove } = folder();
+  t.after(remove);
+  const studio = await Studio.open({ environment: 'local', database: { path: `${path}/main.sqlite` } });
+  const program = `import { Studio } from ${module('../dist/index.js')};
+    const studio = await Studio.open({ environment: 'local', database: { path: ${JSON.stringify(`${path}/worker.sqlite`)} } });
+    await studio.call('health');
+    process.exit(0);`;
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`));
+  await new Promise((done, failed) => worker.on('exit', done).on('error', failed));
+  assert.equal((await studio.call('health')).status, 'ok');
+  await studio.close(500);
+});

@@ -228,6 +228,17 @@ final class EngineTest extends TestCase
         }
     }
 
+    public function testAClientThatLeavesDoesNotEndTheToolBehindAHandler(): void
+    {
+        require_once '/usr/share/php/Nyholm/Psr7/autoload.php';
+        interface_exists(Psr\Http\Server\RequestHandlerInterface::class) || require_once __DIR__ . '/psr15.php';
+        ignore_user_abort(false);
+        $factory = new Nyholm\Psr7\Factory\Psr17Factory();
+        $answer = $this->studio->handler($factory)->handle($factory->createServerRequest('GET', 'http://localhost/studio/api/agents'));
+        self::assertSame([200, 1], [$answer->getStatusCode(), ignore_user_abort()]);
+        $answer->getBody()->close();
+    }
+
     public function testAChildOpensItsOwnEngine(): void
     {
         $text = '$studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/fork.sqlite"]]); $studio->call("health");'

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import os
+import signal
 import threading
 import time
 
@@ -83,3 +85,56 @@ def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
     finally:
         first.shutdown()
         second.shutdown()
+
+
+def test_whoever_takes_calls_may_fail_and_the_waiter_goes_on(tmp_path, caplog):
+    class Broken(wfstudio.native.HostCalls):
+        def take_call(self, call):
+            raise ValueError("it is full")
+
+    engine = wfstudio.native.StudioEngine.open(json.dumps(config(tmp_path)))
+    try:
+        engine.set_host(json.dumps({"ops": ["tool.call"], "tools": [{"name": "pay"}]}), Broken())
+        engine.call("workflow.save", json.dumps(workflow("pay", "pay")))
+        for _ in range(2):
+            stream, told = engine.run(json.dumps({"workflow": "pay", "message": "x"})), b""
+            until = time.monotonic() + 10
+            while (batch := stream.next_batch(2000)) is not None and time.monotonic() < until:
+                told += batch
+            assert b"it is full" in told
+        assert any(record.exc_info for record in caplog.records if record.levelno == logging.ERROR)
+    finally:
+        engine.shutdown(1000)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("used", [True, False])
+def test_a_child_does_not_wait_for_the_loop_of_its_parent(tmp_path, used):
+    """A loop that the parent runs stands still in the child."""
+    studio = wfstudio.Studio(config(tmp_path))
+
+    @studio.tool(input_schema={"type": "object"})
+    async def later(**_):
+        await asyncio.sleep(0.01)
+        return "done"
+
+    async def parent():
+        if used:
+            await studio.acall("workflow.save", **workflow("later", "later"))
+        else:
+            studio._loop = asyncio.get_running_loop()
+        child = os.fork()
+        if child == 0:
+            code = 3
+            try:
+                signal.alarm(20)
+                studio.call("workflow.save", **workflow("mine", "later"))
+                code = 0 if list(studio.run(workflow="mine", message="x"))[-1].name == "trace_completed" else 2
+            finally:
+                os._exit(code)
+        return os.waitpid(child, 0)[1]
+
+    try:
+        assert asyncio.run(parent()) == 0
+    finally:
+        studio.shutdown()

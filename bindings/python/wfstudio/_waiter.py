@@ -4,6 +4,8 @@ The library never calls into the interpreter: everything is fetched, so nothing 
 """
 
 import asyncio
+import json
+import logging
 import os
 import select
 import sys
@@ -11,6 +13,8 @@ import threading
 
 from . import _generated as g
 from ._errors import Failed
+
+LOG = logging.getLogger("wfstudio")
 
 # How long a green thread watches the descriptor before it looks whether the engine is still open.
 LOOK_MS = 1000
@@ -73,7 +77,18 @@ class Waiter:
     def _fetch(self):
         # While the interpreter ends no thread can be begun: calls that nobody took are put down with their runs.
         while self.take and threading.main_thread().is_alive() and (call := self._engine.next_host_call(0)) is not None:
-            self.take(call)
+            try:
+                self.take(call)
+            except Exception as failure:  # whoever takes calls is the application's; this thread has to go on
+                LOG.exception("a call to the host could not be taken")
+                self._refuse(call, failure)
+
+    def _refuse(self, call, failure):
+        try:
+            message = f"the host could not take the call: {type(failure).__name__}: {failure}"[:10_000]
+            self._engine.complete_host_call(json.loads(call)["call_id"], 0, json.dumps({"message": message}))
+        except Failed:
+            pass  # Nobody waits for it any more.
 
 
 def _call(wake):
@@ -81,6 +96,8 @@ def _call(wake):
         wake()
     except RuntimeError:
         pass  # The loop that read it was closed.
+    except Exception:
+        LOG.exception("news could not be handed on")
 
 
 class Reader:

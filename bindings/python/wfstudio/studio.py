@@ -148,7 +148,9 @@ class Studio:
         self._began = here
 
     def _adopt(self):
-        """In a child: the engine is its own if the parent had not used it, otherwise another one is opened."""
+        """In a child: the engine is its own if the parent had not used it, otherwise another one is opened. The
+        parent's loop stands still here."""
+        self._loop = None
         try:
             self._opened.engine.next_host_call(0)
         except Failed as failure:

@@ -42,6 +42,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
 
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
+        // A client that leaves ends its stream, not the tool that works.
+        ignore_user_abort(true);
         // PHP would add its charset to types of texts.
         ini_set('default_charset', '');
         $head = Head::of(self::server($request), $this->marks, $request);

@@ -44,8 +44,14 @@ public struct StudioResponse: AsyncSequence {
 }
 
 extension Studio {
-    /// The two paths below which the studio answers.
+    /// The two paths below which the studio answers, unless the configuration says otherwise: see `mounts`.
     public static let prefixes = ["/studio", "/api/studio"]
+
+    /// The paths below which this studio answers.
+    public func mounts() async throws -> [String] {
+        struct About: Decodable { let mounts: [String] }
+        return try JSONDecoder().decode(About.self, from: try await call(Operation.about)).mounts
+    }
 
     /// The bytes that the body of a request may have, or the refusal of the request: asked before a body is read.
     public func mayCome(_ request: StudioRequest, user: Any? = nil, gate: Bool? = nil, tenant: String? = nil) async throws -> (limit: Int, refusal: StudioResponse?) {
