@@ -134,7 +134,7 @@ mod tests {
         let stored = json!({"knowledge_base_id": "docs", "top_k": 3, "threshold": 0.2, "filter": {"lang": "en"}});
         let tool = RagTool::read(&stored, &door);
         let reply = tool.call(call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}))).await;
-        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"document_id":"2","position":0,"page":2}],"knowledge_base_id":"1"}"#;
+        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"document_id":"d","position":0,"page":2}],"knowledge_base_id":"1"}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
         assert_eq!(reply.spent[0].provider, "hash");
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");
