@@ -98,12 +98,12 @@ impl Incoming {
     }
 }
 
-fn must_find_base(tx: &mut Tx<'_>, tenant: &str, name: &str, config: &Config) -> Result<Base, Refusal> {
+pub(super) fn must_find_base(tx: &mut Tx<'_>, tenant: &str, name: &str, config: &Config) -> Result<Base, Refusal> {
     let found = Base::find(tx, tenant, name, config)?;
     found.ok_or_else(|| Error::not_found(Resource::KnowledgeBase.word(), name).into())
 }
 
-fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, name: &str) -> Result<DocumentRow, Refusal> {
+pub(super) fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, name: &str) -> Result<DocumentRow, Refusal> {
     let missing = || Refusal::from(Error::not_found("document", name));
     let id: Id = name.parse().map_err(|_| missing())?;
     table::get(tx, tenant, &base.id, &id)?.ok_or_else(missing)

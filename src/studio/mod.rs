@@ -3,6 +3,7 @@
 mod codegen;
 pub mod definitions;
 mod doctor;
+mod document_text;
 mod documents;
 mod facade;
 pub mod lists;
@@ -29,6 +30,7 @@ pub use crate::studio::runs::work::Stop;
 pub use crate::studio::threads::attachments::{StoredFile, Upload};
 pub use crate::studio::usage::query::UsageWindow;
 pub use codegen::{ExportRequest, Exported};
+pub use document_text::{Around, DocumentText};
 pub use doctor::{Check, Diagnosis, Examination, Level};
 pub use facade::{Options, Scope, StreamSlot, Studio};
 pub use lists::{ListQuery, Page};

@@ -52,11 +52,13 @@ fn reply(question: &str, found: &Found) -> ToolReply {
         source.insert("n".into(), json!(at + 1));
         source.insert("source".into(), json!(chunk.source_name));
         source.insert("score".into(), json!(chunk.score));
+        source.insert("document_id".into(), json!(chunk.document_id));
+        source.insert("position".into(), json!(chunk.position));
         chunk.add_place(&mut source);
         Value::Object(source)
     };
     let sources: Vec<Value> = sources.map(source).collect();
-    ToolReply::value(&json!({"query": question, "context": found.context, "chunk_count": sources.len(), "sources": sources}))
+    ToolReply::value(&json!({"query": question, "context": found.context, "chunk_count": sources.len(), "sources": sources, "knowledge_base_id": found.knowledge_base_id}))
 }
 
 impl Tool for RagTool {
@@ -149,7 +151,7 @@ mod tests {
         let asked = call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}));
         let spent = asked.spent.clone();
         let reply = tool.call(asked).await;
-        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"page":2}]}"#;
+        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"document_id":"d","position":0,"page":2}],"knowledge_base_id":"1"}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
         assert_eq!(spent.list()[0].tokens.map(|tokens| tokens.prompt), Some(3));
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");

@@ -9,6 +9,7 @@ mod node;
 mod office;
 #[cfg(feature = "documents")]
 mod pdf;
+mod places;
 mod reindex;
 mod search;
 

@@ -130,7 +130,10 @@ async fn search(
 
 fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
     let cite = |(n, chunk): (usize, &Chunk)| {
-        let told = json!({"n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name});
+        let told = json!({
+            "n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name,
+            "knowledge_base_id": base, "position": chunk.position,
+        });
         let Value::Object(mut told) = told else { return Value::Null };
         chunk.add_place(&mut told);
         Value::Object(told)

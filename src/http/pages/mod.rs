@@ -201,7 +201,7 @@ fn document(html: &str) -> Response {
     response
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

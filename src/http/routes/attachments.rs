@@ -60,7 +60,7 @@ async fn read(call: Call) -> Result<Response> {
     Ok(response)
 }
 
-fn describe(file: &StoredFile, headers: &mut HeaderMap) {
+pub(super) fn describe(file: &StoredFile, headers: &mut HeaderMap) {
     let unknown = HeaderValue::from_static("application/octet-stream");
     headers.insert(header::CONTENT_TYPE, HeaderValue::try_from(&file.mime_type).unwrap_or(unknown));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));

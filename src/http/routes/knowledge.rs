@@ -16,7 +16,7 @@ const BASE: &str = "/api/knowledge-bases/{id}";
 pub(super) fn routes() -> Vec<Route> {
     let documents = format!("{BASE}/documents");
     let document = format!("{documents}/{{document}}");
-    vec![
+    let mut routes = vec![
         Route::get(documents.clone(), "listDocuments", list).query(&["q", "limit", "cursor"]).gives(200, Gives::List("Document")),
         Route::post(documents, "addDocument", add)
             .reads(Reads::JsonOrUpload("DocumentBody", "DocumentForm"))
@@ -29,7 +29,9 @@ pub(super) fn routes() -> Vec<Route> {
             .also("/knowledge-bases/{id}/search")
             .reads(Reads::Json("SearchBody"))
             .gives(200, Gives::Json("SearchAnswer")),
-    ]
+    ];
+    routes.extend(super::documents::routes(&document));
+    routes
 }
 
 async fn list(call: Call) -> Result<Response> {

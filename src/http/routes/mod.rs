@@ -4,6 +4,7 @@ mod attachments;
 mod chat;
 mod codegen;
 mod definitions;
+mod documents;
 mod drafts;
 mod facts;
 mod knowledge;

@@ -88,6 +88,25 @@ pub fn get(tx: &mut Tx<'_>, key: i64) -> Result<Option<Passage>, StoreError> {
     tx.query_one("SELECT content, page, heading, sheet FROM #passages WHERE key = $1", params![key], of_row)
 }
 
+/// The passages of a reading from a place on, with their places.
+pub fn run(tx: &mut Tx<'_>, reading: i64, first: u64, limit: u64) -> Result<Vec<(u64, Passage)>, StoreError> {
+    tx.query(
+        "SELECT content, page, heading, sheet, key FROM #passages WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3",
+        params![key(reading, first), key(reading + 1, 0), limit],
+        |row| Ok((place(row.int(4)?).1, of_row(row)?)),
+    )
+}
+
+/// The first passage of a reading that stands in a place, as far as that is known.
+pub fn standing(tx: &mut Tx<'_>, reading: i64, at: &Place) -> Result<Option<u64>, StoreError> {
+    tx.query_one(
+        "SELECT key FROM #passages WHERE key >= $1 AND key < $2 AND ($3 IS NULL OR page = $3) AND ($4 IS NULL OR heading = $4) \
+         AND ($5 IS NULL OR sheet = $5) ORDER BY key LIMIT 1",
+        params![key(reading, 0), key(reading + 1, 0), at.page, at.heading.as_deref(), at.sheet.as_deref()],
+        |row| Ok(place(row.int(0)?).1),
+    )
+}
+
 /// Keeps vectors; their passages can be found by their words too.
 pub fn keep_vectors(tx: &mut Tx<'_>, edition: i64, reading: i64, batch: &Batch) -> Result<(), StoreError> {
     for ((position, vector), text) in (batch.first..).zip(&batch.vectors).zip(&batch.texts) {

@@ -286,6 +286,16 @@ pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreErro
     )
 }
 
+/// The reading of a document that searches see, and how many passages it has.
+pub fn shown(tx: &mut Tx<'_>, document: i64) -> Result<Option<(i64, u64)>, StoreError> {
+    tx.query_one(
+        "SELECT r.no, r.done FROM #readings r JOIN #editions e ON e.no = r.edition \
+         WHERE r.document = $1 AND r.state = 'live' AND e.state = 'current' ORDER BY r.no DESC LIMIT 1",
+        params![document],
+        |row| Ok((row.int(0)?, row.count(1)?)),
+    )
+}
+
 /// Removes passages of readings that are gone, at most about `limit` of them. False when nothing was left.
 pub fn sweep(tx: &mut Tx<'_>, limit: u64) -> Result<bool, StoreError> {
     let found = tx.query_one("SELECT no FROM #readings WHERE state = 'gone' ORDER BY no LIMIT 1", params![], |row| row.int(0))?;

@@ -37,7 +37,9 @@ async fn a_node_finds_tells_and_cites() {
     let step = &trace["steps"][0];
     assert_eq!((&step["node_type"], &step["chunk_count"], &step["top_score"]), (&json!("rag"), &json!(1), &output["top_score"]));
     let chunk = &output["results"][0];
-    let cited = json!([{"n": 1, "chunk_id": chunk["id"], "document_id": chunk["document_id"], "source_name": "refunds.md"}]);
+    let cited = json!([{
+        "n": 1, "chunk_id": chunk["id"], "document_id": chunk["document_id"], "source_name": "refunds.md", "knowledge_base_id": base, "position": 0,
+    }]);
     assert_eq!(step["citations"], cited);
     assert!(step["prompt_tokens"].as_u64().expect("a count") > 0, "the question's embedding belongs to the step: {step}");
     let spans: Vec<String> = trace["spans"].as_array().expect("spans").iter().map(|span| {

@@ -44,6 +44,19 @@ fn page_with(content: Vec<u8>, resources: &str, more: &[Vec<u8>]) -> Vec<u8> {
     file(&[&head[..], &[content], more].concat())
 }
 
+/// A file with a page for each of these lines.
+pub(super) fn pages(lines: &[&str]) -> Vec<u8> {
+    let kids: Vec<String> = (0..lines.len()).map(|n| format!("{} 0 R", 4 + n * 2)).collect();
+    let tree = format!("<</Type/Pages/Kids[{}]/Count {}>>", kids.join(" "), lines.len());
+    let mut objects = vec![b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), tree.into_bytes(), helvetica()];
+    for (n, line) in lines.iter().enumerate() {
+        let resources = "/Resources<</Font<</F 3 0 R>>>>";
+        objects.push(format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents {} 0 R{resources}>>", 5 + n * 2).into_bytes());
+        objects.push(stream("", format!("BT /F 12 Tf 50 700 Td ({line}) Tj ET").as_bytes()));
+    }
+    file(&objects)
+}
+
 const FONT: &str = "/Font<</F 5 0 R>>";
 const WORDS: &str = "BT /F 12 Tf 50 700 Td (Refunds take thirty days.) Tj 0 -14 Td (They go to) Tj 90 0 Td (your card.) Tj \
     -90 -60 Td [(Par) -20 (cels) -600 (come) -400 (soon.)] TJ ET";

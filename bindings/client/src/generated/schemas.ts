@@ -1677,6 +1677,9 @@ export type Step = {
     chunk_id: string | null;
     document_id: string | null;
     source_name: string | null;
+    /** Not in runs of earlier versions. */
+    knowledge_base_id?: string | null;
+    position?: number;
     page?: number;
     heading?: string;
     sheet?: string;

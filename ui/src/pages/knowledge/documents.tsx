@@ -12,6 +12,7 @@ import { Dialog } from '../../parts/dialog';
 import { MenuButton } from '../../parts/menu';
 import { TextField } from '../../parts/form';
 import { Empty, Failure, SkeletonRows } from '../../parts/states';
+import { Located } from '../../parts/place';
 import { Status } from '../../parts/status';
 import { textOf, toast, toastError } from '../../parts/toast';
 import { markUnsaved, watchLeaving } from '../../parts/unsaved';
@@ -123,9 +124,7 @@ export function Documents({ id }: { id: string }): ReactElement {
               {data.map((d) => (
                 <tr key={d.id}>
                   <td style={{ maxWidth: 300, paddingBlock: d.error ? 7 : undefined }}>
-                    <span className="trunc" style={{ display: 'block', fontWeight: 560 }}>
-                      {d.name}
-                    </span>
+                    <Located name={d.name} of={{ ...d, document_id: d.id }} />
                     {d.error && (
                       <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>
                         {d.error}

@@ -8,7 +8,7 @@ import { JsonField } from '../../editor/json-field';
 import { tag, t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { ChoiceField, NumberField, TextField } from '../../parts/form';
-import { placeOf } from '../../parts/place';
+import { Located } from '../../parts/place';
 import { textOf } from '../../parts/toast';
 
 export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
@@ -99,10 +99,7 @@ export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
           <article key={chunk.id} className="card" style={{ padding: '9px 11px' }}>
             <div className="row small">
               <span className="pill">{n + 1}</span>
-              <span className="trunc" style={{ fontWeight: 560 }}>
-                {chunk.source_name}
-              </span>
-              <span className="mut trunc">{placeOf(chunk) || `#${chunk.position}`}</span>
+              <Located name={chunk.source_name} of={{ ...chunk, knowledge_base_id: base.id }} />
               <span className="sp" />
               <span className="meter" aria-hidden="true">
                 <i style={{ width: `${Math.max(0, Math.min(1, chunk.score)) * 100}%` }} />

@@ -11,6 +11,7 @@ import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { MadeFiles } from '../../parts/made';
 import { Markdown } from '../../parts/markdown';
 import { say, toast, toastError } from '../../parts/toast';
+import { Located, type Spot } from '../../parts/place';
 import { Said } from '../../parts/said';
 import { Thought } from '../../parts/thought';
 import { Doubts } from '../../run/doubts';
@@ -192,8 +193,7 @@ function UserTurn({ turn, onSay }: { turn: Turn; onSay?: (text: string) => void 
   );
 }
 
-interface Source {
-  n?: number;
+interface Source extends Spot {
   source: string;
   score: number;
 }
@@ -208,22 +208,22 @@ function sourcesOf(result: unknown): Source[] | null {
     : null;
 }
 
-function Sources({ list, text }: { list: Source[]; text: string }): ReactElement {
+function Sources({ list, of }: { list: Source[]; of: { context?: string; knowledge_base_id?: string } }): ReactElement {
   return (
     <>
       <ul className="sources">
         {list.map((x, n) => (
           <li key={n} className="row">
-            <span className="trunc">{x.source}</span>
+            <Located name={x.source} of={{ ...of, ...x }} />
             <span className="sp" />
             <span className="mono">{x.score.toLocaleString(tag, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span>
           </li>
         ))}
       </ul>
-      {text && (
+      {of.context && (
         <details className="more">
           <summary>{t('chat.sources.text')}</summary>
-          <Code value={text} maxHeight={320} />
+          <Code value={of.context} maxHeight={320} />
         </details>
       )}
     </>
@@ -264,7 +264,7 @@ export function ToolCard({ use }: { use: ToolUse }): ReactElement {
             </>
           )}
           {sources ? (
-            <Sources list={sources} text={String((result as { context?: unknown }).context ?? '')} />
+            <Sources list={sources} of={result as object} />
           ) : (
             <>
               <h3>{t('toolspage.result')}</h3>

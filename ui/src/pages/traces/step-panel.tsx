@@ -19,7 +19,7 @@ import type { Row } from '../../run/rows';
 import type { RetryBody } from '../../run/session';
 import { RotateCcw } from 'lucide-react';
 import { Messages } from './messages';
-import { placeOf } from '../../parts/place';
+import { Located } from '../../parts/place';
 import { UsageTab } from './usage-tab';
 import { Writers } from './writers';
 
@@ -211,7 +211,7 @@ function Output({ step, span, spans }: { step: Step; span?: Span; spans: Span[] 
             {step.citations?.map((c) => (
               <li key={c.chunk_id} className="row">
                 <span className="pill">{c.n}</span>
-                {c.source_name} <span className="mut">{placeOf(c)}</span>
+                <Located name={c.source_name} of={c} />
               </li>
             ))}
           </ul>
