@@ -72,7 +72,8 @@ constexpr std::uint64_t own_body_limit = 16 * 1024 * 1024;
 // Listens on 127.0.0.1 until it is destroyed; close the engine first, so that no connection waits for more.
 class Server {
 public:
-    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {}) : engine_(engine), prefixes_(engine.mounts()), marks_(std::move(marks)), own_(std::move(own)) {
+    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {})
+        : engine_(engine), prefixes_(engine.mounts()), marks_(std::move(marks)), own_(std::move(own)) {
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
