@@ -30,13 +30,50 @@ inline std::string header(const Request &request, const char *name) {
     return {};
 }
 
+namespace detail {
+// A header's value as UTF-8; old clients send Latin-1.
+inline std::string readable(std::string_view value) {
+    std::size_t more = 0;
+    bool whole = true;
+    for (unsigned char one : value) {
+        if (more > 0) {
+            if (one >> 6 != 2) whole = false;
+            more--;
+        } else if (one >= 0x80) {
+            more = one >= 0xc2 && one < 0xe0 ? 1 : one >> 4 == 14 ? 2 : one >= 0xf0 && one < 0xf5 ? 3 : 0;
+            if (more == 0) whole = false;
+        }
+        if (!whole) break;
+    }
+    if (whole && more == 0) return std::string(value);
+    std::string text;
+    for (unsigned char one : value) {
+        if (one < 0x80) text += static_cast<char>(one);
+        else (text += static_cast<char>(0xc0 | one >> 6)) += static_cast<char>(0x80 | (one & 0x3f));
+    }
+    return text;
+}
+
+// What may not stand in a request line is escaped; some clients send it all the same.
+inline std::string escaped(std::string_view raw) {
+    static constexpr char hex[] = "0123456789ABCDEF";
+    std::string text;
+    for (unsigned char one : raw) {
+        if (one > ' ' && one < 127 && std::strchr("\"<>\\^`{|}", one) == nullptr) text += static_cast<char>(one);
+        else ((text += '%') += hex[one >> 4]) += hex[one & 15];
+    }
+    return text;
+}
+}  // namespace detail
+
 // The largest body of a request for the host's own paths; the engine says how large those of the studio may be.
 constexpr std::uint64_t own_body_limit = 16 * 1024 * 1024;
 
 // Listens on 127.0.0.1 until it is destroyed; close the engine first, so that no connection waits for more.
 class Server {
 public:
-    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {}) : engine_(engine), prefixes_(engine.mounts()), marks_(std::move(marks)), own_(std::move(own)) {
+    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {})
+        : engine_(engine), prefixes_(engine.mounts()), marks_(std::move(marks)), own_(std::move(own)) {
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
@@ -67,7 +104,7 @@ private:
     static void *arrived(void *, const char *uri, MHD_Connection *) { return new Exchange{uri, {}, false, false, false, UINT64_MAX, {}}; }
     static void done(void *, MHD_Connection *, void **state, MHD_RequestTerminationCode) { delete static_cast<Exchange *>(*state); }
     static MHD_Result pair(void *into, MHD_ValueKind, const char *name, const char *value) {
-        static_cast<Request *>(into)->headers.emplace_back(name, value == nullptr ? "" : value);
+        static_cast<Request *>(into)->headers.emplace_back(name, value == nullptr ? "" : detail::readable(value));
         return MHD_YES;
     }
 
@@ -99,8 +136,8 @@ private:
         auto &request = exchange.request;
         std::size_t path = exchange.target.find('?');
         request.method = method;
-        request.path = exchange.target.substr(0, path);
-        if (path != std::string::npos) request.query = exchange.target.substr(path + 1);
+        request.path = detail::escaped(std::string_view(exchange.target).substr(0, path));
+        if (path != std::string::npos) request.query = detail::escaped(std::string_view(exchange.target).substr(path + 1));
         MHD_get_connection_values(connection, MHD_HEADER_KIND, pair, &request);
         for (const std::string &prefix : prefixes_) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(prefix + "/", 0) == 0;
         if (!exchange.studio) {

@@ -22,8 +22,11 @@ public fun Studio.events(request: Map<String, Any?>): Flow<Event> = flowOf { run
 public fun Studio.resumed(traceId: String, answer: Map<String, Any?>): Flow<Event> = flowOf { resume(traceId, answer) }
 
 private fun flowOf(begin: () -> Events): Flow<Event> = flow {
-    val events = runInterruptible(Dispatchers.IO) { begin() }
+    // Whoever is cancelled while the run begins closes its stream all the same.
+    var begun: Events? = null
     try {
+        runInterruptible(Dispatchers.IO) { begun = begin() }
+        val events = begun!!
         val news = Channel<Unit>(Channel.CONFLATED)
         events.onNews { news.trySend(Unit) }
         while (true) {
@@ -35,7 +38,7 @@ private fun flowOf(begin: () -> Events): Flow<Event> = flow {
             }
         }
     } finally {
-        events.close()
+        begun?.close()
     }
 }
 
