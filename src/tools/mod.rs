@@ -158,8 +158,12 @@ pub struct Spent {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// Its report; none when it made none.
-    pub tokens: Option<Tokens>,
+    /// What it has to be paid, if anything: its report, which may be missing.
+    pub tokens: Option<Option<Tokens>>,
+    /// It put what was found in order; else it made vectors.
+    pub ranks: bool,
+    /// Why it failed.
+    pub failed: Option<(FaultCode, String)>,
 }
 
 impl ToolReply {

@@ -29,6 +29,7 @@ impl RagTool {
             top_k: setting("top_k").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok()),
             threshold: setting("threshold").and_then(Value::as_f64),
             mode: setting("mode").and_then(Value::as_str).map(str::to_owned),
+            rerank: setting("rerank").and_then(Value::as_object).cloned(),
             filter: setting("filter").and_then(Value::as_object).filter(|filter| !filter.is_empty()).cloned(),
             trace: call.trace.clone(),
         }
@@ -103,8 +104,8 @@ mod tests {
                 sheet: None,
                 metadata: Map::new(),
             };
-            let spent = vec![Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Tokens { prompt: 3, ..Tokens::default() }) }];
-            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5 };
+            let spent = vec![Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Some(Tokens { prompt: 3, ..Tokens::default() })), ranks: false, failed: None }];
+            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5, warnings: Vec::new() };
             let answer = if query.knowledge_base == "docs" { Ok(found) } else { Err(missing) };
             Box::pin(async move { Searched { answer, spent } })
         }
@@ -144,6 +145,7 @@ mod tests {
             top_k: Some(1),
             threshold: Some(0.2),
             mode: None,
+            rerank: None,
             filter: json!({"lang": "en"}).as_object().cloned(),
             trace: None,
         };

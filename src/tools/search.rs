@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Spent;
+use crate::model::event::Warning;
 use crate::model::trace_context::TraceContext;
 
 /// What is looked for.
@@ -22,6 +23,8 @@ pub struct SearchQuery {
     pub threshold: Option<f64>,
     /// `hybrid`, `vector` or `text`.
     pub mode: Option<String>,
+    /// `{provider, model, candidates}`; empty: none.
+    pub rerank: Option<Map<String, Value>>,
     /// On the metadata of documents, as the contract's filters are written; absent: the base's own.
     pub filter: Option<Map<String, Value>>,
     /// The span that it is made in.
@@ -68,9 +71,11 @@ pub struct Found {
     pub context: String,
     /// The best score; 0 when nothing was found.
     pub top_score: f64,
+    /// What people should know of it.
+    pub warnings: Vec<Warning>,
 }
 
-/// How a search ended, and the calls that embedded its question: they were paid for, whatever came of it.
+/// How a search ended, and the calls that embedded its question and put in order what was found: they were paid for, whatever came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     /// What was found.
