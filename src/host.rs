@@ -32,6 +32,9 @@ pub enum HostOp {
     /// A model that the host provides.
     #[serde(rename = "provider.chat")]
     ProviderChat,
+    /// A reranker that the host provides: `{provider, model, query, documents, tenant, timeout_ms}` gives `{results: [{index, relevance_score}], usage?}`.
+    #[serde(rename = "provider.rerank")]
+    ProviderRerank,
     /// A run ended; told again until it is answered.
     #[serde(rename = "usage.recorded")]
     UsageRecorded,
@@ -42,7 +45,7 @@ pub enum HostOp {
 
 impl HostOp {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ToolCall,
         Self::ToolCancel,
         Self::Gate,
@@ -50,6 +53,7 @@ impl HostOp {
         Self::McpAuthorize,
         Self::McpElicit,
         Self::ProviderChat,
+        Self::ProviderRerank,
         Self::UsageRecorded,
         Self::Log,
     ];
@@ -65,6 +69,7 @@ impl HostOp {
             Self::McpAuthorize => "mcp.authorize",
             Self::McpElicit => "mcp.elicit",
             Self::ProviderChat => "provider.chat",
+            Self::ProviderRerank => "provider.rerank",
             Self::UsageRecorded => "usage.recorded",
             Self::Log => "log",
         }

@@ -39,6 +39,7 @@ inline constexpr char secret_get[] = "secret.get";
 inline constexpr char mcp_authorize[] = "mcp.authorize";
 inline constexpr char mcp_elicit[] = "mcp.elicit";
 inline constexpr char provider_chat[] = "provider.chat";
+inline constexpr char provider_rerank[] = "provider.rerank";
 inline constexpr char usage_recorded[] = "usage.recorded";
 inline constexpr char log[] = "log";
 }

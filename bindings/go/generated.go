@@ -87,15 +87,16 @@ const (
 
 // What a host may be asked; see HostCall.
 const (
-	HostToolCall      = "tool.call"
-	HostToolCancel    = "tool.cancel"
-	HostGate          = "gate"
-	HostSecretGet     = "secret.get"
-	HostMcpAuthorize  = "mcp.authorize"
-	HostMcpElicit     = "mcp.elicit"
-	HostProviderChat  = "provider.chat"
-	HostUsageRecorded = "usage.recorded"
-	HostLog           = "log"
+	HostToolCall       = "tool.call"
+	HostToolCancel     = "tool.cancel"
+	HostGate           = "gate"
+	HostSecretGet      = "secret.get"
+	HostMcpAuthorize   = "mcp.authorize"
+	HostMcpElicit      = "mcp.elicit"
+	HostProviderChat   = "provider.chat"
+	HostProviderRerank = "provider.rerank"
+	HostUsageRecorded  = "usage.recorded"
+	HostLog            = "log"
 )
 
 // Names of events.

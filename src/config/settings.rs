@@ -163,6 +163,7 @@ impl Config {
             "openrouter" => "OPENROUTER_API_KEY",
             "azure-openai" => "AZURE_OPENAI_API_KEY",
             "voyage" => "VOYAGE_API_KEY",
+            "jina" => "JINA_API_KEY",
             "bedrock" => "AWS_BEARER_TOKEN_BEDROCK",
             "together" => "TOGETHER_API_KEY",
             "fireworks" => "FIREWORKS_API_KEY",

@@ -16,6 +16,7 @@ pub struct Retrieval {
     pub top_k: u32,
     pub threshold: Option<f64>,
     pub filter: Map<String, Value>,
+    pub rerank: Map<String, Value>,
 }
 
 /// What is compared with a question.
@@ -70,6 +71,7 @@ impl Base {
                 mode: text("/retrieval_defaults/mode").and_then(Mode::named).or_else(|| Mode::named(&usual.mode)).unwrap_or(Mode::Hybrid),
                 top_k: small("/retrieval_defaults/top_k").unwrap_or(usual.top_k),
                 threshold: at("/retrieval_defaults/threshold").and_then(Value::as_f64),
+                rerank: at("/retrieval_defaults/rerank").and_then(Value::as_object).cloned().unwrap_or_default(),
                 filter: at("/retrieval_defaults/filter").and_then(Value::as_object).cloned().unwrap_or_default(),
             },
             max_words: small("/chunking/max_words").unwrap_or(usual.chunk_max_words),

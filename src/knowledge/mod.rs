@@ -6,6 +6,7 @@ pub mod chunk;
 mod codes;
 mod ingest;
 mod rank;
+mod rerank;
 mod search;
 pub mod text;
 mod worker;
@@ -20,6 +21,7 @@ use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
 use crate::store::Store;
 
+pub use rerank::Scores;
 pub use search::{Question, Trouble, context};
 pub use worker::Worker;
 

@@ -13,6 +13,7 @@ use super::rank::{self, Best};
 use crate::knowledge::vector_cache::VectorCache;
 use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
+use crate::model::node::rerank::Rerank;
 use crate::model::trace_context::TraceContext;
 use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
@@ -73,6 +74,7 @@ pub struct Question {
     top_k: usize,
     threshold: Option<f64>,
     filter: Filter,
+    rerank: Option<Rerank>,
     edition: Option<Edition>,
 }
 
@@ -85,12 +87,15 @@ impl Question {
         };
         let filter = Filter::parse(asked.filter.as_ref().unwrap_or(&usual.filter));
         let filter = filter.map_err(|(key, text)| Trouble::Wrong("filter", format!("`{key}`: {text}")))?;
+        let rerank = Rerank::parse(asked.rerank.as_ref().unwrap_or(&usual.rerank));
+        let rerank = rerank.map_err(|(key, text)| Trouble::Wrong("rerank", format!("`{key}` {text}")))?;
         Ok(Self {
             query: asked.query.chars().take(QUERY_CHARACTERS).collect(),
             mode,
             top_k: asked.top_k.unwrap_or(usual.top_k).clamp(1, 100) as usize,
             threshold: asked.threshold.or(usual.threshold),
             filter,
+            rerank,
             edition,
             base,
         })
@@ -101,6 +106,31 @@ impl Question {
     pub fn embedder(&self) -> Option<(i64, &Embedder)> {
         let asks = self.mode != Mode::Text && !self.query.trim().is_empty();
         self.edition.as_ref().filter(|_| asks).map(|edition| (edition.no, &edition.embedder))
+    }
+
+    /// Who puts what it finds in order, and of which edition; none when nobody does.
+    #[must_use]
+    pub fn reranker(&self) -> Option<(i64, &Rerank)> {
+        let edition = self.edition.as_ref().filter(|_| !self.query.trim().is_empty())?;
+        Some((edition.no, self.rerank.as_ref()?))
+    }
+
+    /// It asked for so many passages, whatever their score.
+    pub(super) fn wider(&self, candidates: u32) -> Self {
+        Self { top_k: self.top_k.max(candidates as usize), threshold: None, ..self.clone() }
+    }
+
+    /// The best of passages that have their score and their order.
+    pub(super) fn best_of(&self, mut chunks: Vec<Chunk>) -> Found {
+        chunks.retain(|chunk| self.threshold.is_none_or(|least| chunk.score >= least));
+        chunks.truncate(self.top_k);
+        self.found(chunks)
+    }
+
+    fn found(&self, results: Vec<Chunk>) -> Found {
+        let top_score = results.iter().map(|chunk| chunk.score).fold(0.0, f64::max);
+        let context = context(results.iter().map(|chunk| chunk.content.as_str()));
+        Found { knowledge_base_id: self.base.id.to_string(), context, top_score, results, warnings: Vec::new() }
     }
 }
 
@@ -152,11 +182,13 @@ impl Knowledge {
         if question.edition.is_none() || question.query.trim().is_empty() {
             return Ok(Some(empty));
         }
-        let (question, vector_cache) = (question.clone(), Arc::clone(&self.vector_cache));
-        let results = self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question }.results(vector.clone())).await??;
-        let Some(results) = results else { return Ok(None) };
-        let top_score = results.iter().map(|chunk| chunk.score).fold(0.0, f64::max);
-        Ok(Some(Found { context: context(results.iter().map(|chunk| chunk.content.as_str())), top_score, results, ..empty }))
+        Ok(self.chunks(question.clone(), vector).await?.map(|results| question.found(results)))
+    }
+
+    /// The passages that a question finds.
+    pub(super) async fn chunks(&self, question: Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, Trouble> {
+        let vector_cache = Arc::clone(&self.vector_cache);
+        self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question }.results(vector.clone())).await?
     }
 
     /// Answers a question; what its embeddings took is added to `spent`, also when they failed.
@@ -170,7 +202,8 @@ impl Knowledge {
                 Some((_, embedder)) => Some(self.embed_metered(tenant, embedder, (&question.query, asked.trace.clone()), spent).await?),
                 None => None,
             };
-            if let Some(found) = self.find(&question, vector).await? {
+            let trace = asked.trace.clone();
+            if let Some(found) = self.find_in_order(tenant, &question, vector, (trace, spent)).await? {
                 return Ok(found);
             }
         }
@@ -184,7 +217,7 @@ impl Knowledge {
         (query, trace): (&str, Option<Arc<TraceContext>>),
         spent: &SpentList,
     ) -> Result<Vec<f32>, Trouble> {
-        let at = spent.begin(&embedder.provider, &embedder.model);
+        let at = spent.begin(&embedder.provider, &embedder.model, false);
         let made = self.embed(tenant, embedder, query, trace).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
         let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);

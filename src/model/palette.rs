@@ -94,6 +94,7 @@ const fn type_name(holds: KeyType) -> &'static str {
         KeyType::Object
         | KeyType::TemplateObject
         | KeyType::Filter
+        | KeyType::Rerank
         | KeyType::Schema
         | KeyType::Retries
         | KeyType::Parameters
@@ -120,6 +121,7 @@ fn range(holds: KeyType, limits: &GraphLimits) -> Option<(Value, Value)> {
         | KeyType::Object
         | KeyType::TemplateObject
         | KeyType::Filter
+        | KeyType::Rerank
         | KeyType::AnyTemplate
         | KeyType::Any
         | KeyType::Schema
@@ -152,6 +154,7 @@ fn values(holds: KeyType) -> Option<Value> {
         | KeyType::Object
         | KeyType::TemplateObject
         | KeyType::Filter
+        | KeyType::Rerank
         | KeyType::AnyTemplate
         | KeyType::Any
         | KeyType::Schema

@@ -26,6 +26,7 @@ pub mod outbound;
 mod own;
 pub mod refusal;
 pub mod registry;
+pub mod rerank;
 mod reply;
 pub mod responses;
 pub mod script;
@@ -52,6 +53,8 @@ use crate::model::registry::{self as registry_of_models, Facts};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Picos;
 use crate::model::state::{MAX_DEPTH, is_too_deep};
+
+pub use rerank::{Ranking, RerankRequest};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -373,4 +376,10 @@ pub trait Provider: Send + Sync {
 
     /// Embeds texts.
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>>;
+
+    /// Puts texts in order.
+    fn rerank<'a>(&'a self, _: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
+        let text = "this provider has no rerankers; choose one of `cohere`, `voyage`, `jina`, or of kind `openai-compatible` or `host`";
+        Box::pin(async move { Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text)) })
+    }
 }

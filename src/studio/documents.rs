@@ -176,7 +176,7 @@ pub(super) fn count(tx: &mut Tx<'_>, tenant: &str, base: Id, config: &Config, sh
     Ok(())
 }
 
-/// Reads `{query, top_k?, threshold?, mode?, filter?}`.
+/// Reads `{query, top_k?, threshold?, mode?, rerank?, filter?}`.
 fn question(base: &str, body: &Value) -> Result<SearchQuery> {
     let mut problems = Problems::default();
     let mut fields = Fields::new(object_of(body)?, &mut problems);
@@ -185,8 +185,9 @@ fn question(base: &str, body: &Value) -> Result<SearchQuery> {
     let threshold = fields.number("threshold", 0.0..=1.0).and_then(Value::as_f64);
     let mode = fields.choice("mode", &["hybrid", "vector", "text"]).map(str::to_owned);
     let filter = fields.value("filter").is_some().then(|| fields.filter("filter"));
+    let rerank = fields.value("rerank").is_some().then(|| fields.rerank("rerank").as_object().cloned().unwrap_or_default());
     problems.into_result()?;
-    Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, filter, trace: None })
+    Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, rerank, filter, trace: None })
 }
 
 fn refusal(trouble: Trouble) -> Error {
@@ -328,10 +329,14 @@ impl Studio {
         self.on_runtime(async move {
             let of_no_run = SpentList::default();
             let found = world.knowledge.ask(&tenant, &asked, &of_no_run).await.map_err(refusal)?;
-            Ok(json!({
+            let mut answer = json!({
                 "knowledge_base_id": found.knowledge_base_id, "query": asked.query, "chunk_count": found.results.len(),
                 "top_score": found.top_score, "results": found.results,
-            }))
+            });
+            if !found.warnings.is_empty() {
+                answer["warnings"] = json!(found.warnings);
+            }
+            Ok(answer)
         })
         .await
     }

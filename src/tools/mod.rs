@@ -160,8 +160,12 @@ pub struct Spent {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// Its report; none when it made none.
-    pub tokens: Option<Tokens>,
+    /// What it has to be paid, if anything: its report, which may be missing.
+    pub tokens: Option<Option<Tokens>>,
+    /// It put what was found in order; else it made vectors.
+    pub ranks: bool,
+    /// Why it failed.
+    pub failed: Option<(FaultCode, String)>,
 }
 
 /// The calls of providers that a call of a tool took: kept outside of it, so that they are known when it is cut short.
@@ -170,9 +174,9 @@ pub struct SpentList(Arc<Mutex<Vec<Spent>>>);
 
 impl SpentList {
     /// A call begins that has made no report yet; what came of it is told by its place.
-    pub fn begin(&self, provider: &str, model: &str) -> usize {
+    pub fn begin(&self, provider: &str, model: &str, ranks: bool) -> usize {
         let mut list = self.0.lock();
-        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: None });
+        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: Some(None), ranks, failed: None });
         list.len() - 1
     }
 
@@ -180,10 +184,16 @@ impl SpentList {
     pub fn end(&self, at: usize, tokens: Option<Tokens>, counts: bool) {
         let mut list = self.0.lock();
         if counts {
-            list[at].tokens = tokens;
+            list[at].tokens = Some(tokens);
         } else {
             list.remove(at);
         }
+    }
+
+    /// The newest call failed; what it has to be paid, if anything.
+    pub fn failed(&self, at: usize, tokens: Option<Option<Tokens>>, why: (FaultCode, String)) {
+        let mut list = self.0.lock();
+        (list[at].tokens, list[at].failed) = (tokens, Some(why));
     }
 
     /// All of them, in their order.

@@ -29,6 +29,7 @@ impl RagTool {
             top_k: setting("top_k").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok()),
             threshold: setting("threshold").and_then(Value::as_f64),
             mode: setting("mode").and_then(Value::as_str).map(str::to_owned),
+            rerank: setting("rerank").and_then(Value::as_object).cloned(),
             filter: setting("filter").and_then(Value::as_object).filter(|filter| !filter.is_empty()).cloned(),
             trace: call.trace.clone(),
         }
@@ -101,12 +102,12 @@ mod tests {
                 sheet: None,
                 metadata: Map::new(),
             };
-            let at = spent.begin("hash", "hash-256");
+            let at = spent.begin("hash", "hash-256", false);
             if query.query == "for ever" {
                 return Box::pin(std::future::pending());
             }
             spent.end(at, Some(Tokens { prompt: 3, ..Tokens::default() }), true);
-            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5 };
+            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5, warnings: Vec::new() };
             let answer = if query.knowledge_base == "docs" { Ok(found) } else { Err(missing) };
             Box::pin(async move { answer })
         }
@@ -139,7 +140,7 @@ mod tests {
         let spent = asked.spent.clone();
         let cut = tokio::time::timeout(Duration::from_millis(10), tool.call(asked)).await;
         assert!(cut.is_err());
-        assert_eq!(spent.list(), [crate::tools::Spent { provider: "hash".into(), model: "hash-256".into(), tokens: None }]);
+        assert_eq!(spent.list(), [crate::tools::Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(None), ranks: false, failed: None }]);
     }
 
     #[tokio::test]
@@ -153,7 +154,7 @@ mod tests {
         let reply = tool.call(asked).await;
         let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"document_id":"d","position":0,"page":2}],"knowledge_base_id":"1"}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
-        assert_eq!(spent.list()[0].tokens.map(|tokens| tokens.prompt), Some(3));
+        assert_eq!(spent.list()[0].tokens.flatten().map(|tokens| tokens.prompt), Some(3));
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");
         let wanted = SearchQuery {
             knowledge_base: "docs".into(),
@@ -161,6 +162,7 @@ mod tests {
             top_k: Some(1),
             threshold: Some(0.2),
             mode: None,
+            rerank: None,
             filter: json!({"lang": "en"}).as_object().cloned(),
             trace: None,
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SpentList;
+use crate::model::event::Warning;
 use crate::model::trace_context::TraceContext;
 
 /// What is looked for.
@@ -22,6 +23,8 @@ pub struct SearchQuery {
     pub threshold: Option<f64>,
     /// `hybrid`, `vector` or `text`.
     pub mode: Option<String>,
+    /// `{provider, model, candidates}`; empty: none.
+    pub rerank: Option<Map<String, Value>>,
     /// On the metadata of documents, as the contract's filters are written; absent: the base's own.
     pub filter: Option<Map<String, Value>>,
     /// The span that it is made in.
@@ -68,6 +71,8 @@ pub struct Found {
     pub context: String,
     /// The best score; 0 when nothing was found.
     pub top_score: f64,
+    /// What people should know of it.
+    pub warnings: Vec<Warning>,
 }
 
 /// A search that found no answer to give.

@@ -11,6 +11,7 @@ mod office;
 mod pdf;
 mod places;
 mod reindex;
+mod rerank;
 mod search;
 
 use serde_json::{Value, json};

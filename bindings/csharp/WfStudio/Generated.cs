@@ -112,6 +112,8 @@ namespace WfStudio
         public const string McpElicit = "mcp.elicit";
         /// <summary>provider.chat</summary>
         public const string ProviderChat = "provider.chat";
+        /// <summary>provider.rerank</summary>
+        public const string ProviderRerank = "provider.rerank";
         /// <summary>usage.recorded</summary>
         public const string UsageRecorded = "usage.recorded";
         /// <summary>log</summary>

@@ -90,6 +90,7 @@ export type HostOp =
   | 'mcp.authorize'
   | 'mcp.elicit'
   | 'provider.chat'
+  | 'provider.rerank'
   | 'usage.recorded'
   | 'log';
 

@@ -69,6 +69,7 @@ final class Abi
     public const HOST_MCP_AUTHORIZE = 'mcp.authorize';
     public const HOST_MCP_ELICIT = 'mcp.elicit';
     public const HOST_PROVIDER_CHAT = 'provider.chat';
+    public const HOST_PROVIDER_RERANK = 'provider.rerank';
     public const HOST_USAGE_RECORDED = 'usage.recorded';
     public const HOST_LOG = 'log';
 

@@ -113,6 +113,7 @@ HOST_SECRET_GET = "secret.get"
 HOST_MCP_AUTHORIZE = "mcp.authorize"
 HOST_MCP_ELICIT = "mcp.elicit"
 HOST_PROVIDER_CHAT = "provider.chat"
+HOST_PROVIDER_RERANK = "provider.rerank"
 HOST_USAGE_RECORDED = "usage.recorded"
 HOST_LOG = "log"
 

@@ -17,7 +17,7 @@ use crate::model::event::{
 use crate::model::node::Node;
 use crate::model::redaction::is_masked;
 use crate::model::run::{Call, OpenStep};
-use crate::tools::{Asking, BoundTool, Caller, OnCancel, Spent, SpentList, ToolReply};
+use crate::tools::{Asking, BoundTool, Caller, OnCancel, SpentList, ToolReply};
 
 /// Said instead of calling a tool with a mask for a value.
 const MASKED: &str = "The tool was not called: one of its values was redacted (`observability.redact`) and is not known any more. \
@@ -96,8 +96,8 @@ impl StepContext {
         let spent = SpentList::default();
         let (reply, abandoned) = self.invoke(call, tool, asking, span, &spent).await?;
         let took = started.elapsed();
-        for (at, Spent { provider, model, tokens }) in spent.list().iter().enumerate() {
-            self.spent(&format!("{key}/embed:{at}"), provider, model, *tokens)?;
+        for (at, spent) in spent.list().iter().enumerate() {
+            self.spent(&key, at, spent)?;
         }
         if let Some(asked) = reply.asked {
             let waiting = self.waiting(&key, call, tool, &asked, |_| false);

@@ -10,20 +10,23 @@ use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured, Warning};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
+use crate::tools::Spent;
 
 /// A call of neither a model nor a tool.
 #[derive(Clone, Debug)]
 pub struct ValueCall {
-    /// An embedding or a retrieval.
+    /// An embedding, a retrieval, a ranking.
     pub kind: CallKind,
     /// What its span is called.
     pub name: &'static str,
     /// Who makes it, when it costs tokens: provider and model.
     pub metered: Option<(String, String)>,
+    /// The warning that the step goes on with when it fails.
+    pub warns: Option<&'static str>,
 }
 
 impl StepContext {
@@ -75,12 +78,17 @@ impl StepContext {
                 (CallOutcome::Failed(failure.fault.clone()), usage, Err(failure.fault))
             }
         };
-        self.record(Event::CallFinished(Box::new(CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed())))))?;
+        let mut ended = CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed()));
+        ended.warnings.extend(result.as_ref().err().and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
+        self.record(Event::CallFinished(Box::new(ended)))?;
         result
     }
 
-    /// Records an embedding that a tool has made already: what it took is spent, also when the step is cut meanwhile.
-    pub(super) fn spent(&self, key: &str, provider: &str, model: &str, tokens: Option<Tokens>) -> Result<(), Fault> {
+    /// Records a call that a tool has made already: what it took is spent, also when the step is cut meanwhile.
+    pub(super) fn spent(&self, call: &str, at: usize, spent: &Spent) -> Result<(), Fault> {
+        let Spent { provider, model, tokens, ranks, failed } = spent;
+        let (kind, name) = if *ranks { (CallKind::Rerank, "rerank") } else { (CallKind::Embedding, "embed") };
+        let key = &format!("{call}/{name}:{at}");
         if self.done(key).is_some() {
             return Ok(());
         }
@@ -88,21 +96,25 @@ impl StepContext {
         self.record(Event::CallStarted(Arc::new(CallStarted {
             step,
             key: key.to_owned(),
-            kind: CallKind::Embedding,
+            kind,
             span: self.world().clock.id(),
-            name: "embed".to_owned(),
+            name: name.to_owned(),
             call_id: None,
             arguments: None,
             repeatable: true,
             streams: false,
-            provider: Some(provider.to_owned()),
-            model: Some(model.to_owned()),
+            provider: Some(provider.clone()),
+            model: Some(model.clone()),
             prompt: Vec::new(),
             options: serde_json::Map::new(),
             parameters: None,
             asker: None,
         })))?;
-        self.record(Event::CallFinished(Box::new(CallFinished::new(step, key, CallOutcome::Value(Value::Null), Some(self.meter(provider, model, tokens, self.world().clock.now())), 0))))
+        let usage = tokens.map(|tokens| self.meter(provider, model, tokens, self.world().clock.now()));
+        let outcome = failed.clone().map_or(CallOutcome::Value(Value::Null), |(code, text)| CallOutcome::Failed(Fault::new(code, text)));
+        let mut ended = CallFinished::new(step, key, outcome, usage, 0);
+        ended.warnings.extend(failed.iter().filter(|_| *ranks).map(|(_, text)| Warning::new(Warning::RERANK_FAILED, text.clone())));
+        self.record(Event::CallFinished(Box::new(ended)))
     }
 
     /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.

@@ -179,6 +179,7 @@ fn call_span(world: &World, core: &mut Core, entry: &Entry, call: &CallFinished)
     let kind = match open.kind {
         CallKind::Model => "llm",
         CallKind::Embedding => "embedding",
+        CallKind::Rerank => "rag",
         CallKind::Tool | CallKind::Retrieval => return,
     };
     let Some(usage) = call.usage else { return };

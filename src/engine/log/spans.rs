@@ -255,6 +255,7 @@ impl SpanWriter<'_> {
             CallKind::Tool => (Work::Tool, None),
             CallKind::Embedding => (Work::Embedding, open.model.clone()),
             CallKind::Retrieval => (Work::Retrieval, None),
+            CallKind::Rerank => (Work::Retrieval, open.model.clone()),
         };
         let name = name.unwrap_or_else(|| open.name.clone());
         let mut piece = self.piece(span_id(open.span), Some(around.unwrap_or_else(|| self.step_id(step.id))), work, name);

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::engine::calls::values::ValueCall;
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult, store_fault};
-use crate::knowledge::{Question, Trouble};
-use crate::model::event::{CallKind, Change, Fault, FaultCode};
+use crate::knowledge::{Question, Scores, Trouble};
+use crate::model::event::{CallKind, Change, Fault, FaultCode, Warning};
 use crate::model::node::{OnMissing, RagNode};
+use crate::model::node::rerank::Rerank;
 use crate::providers::ProviderFailure;
 use crate::store::knowledge::editions::Embedder;
 use crate::tools::search::{Chunk, Found, SearchQuery};
@@ -29,9 +30,8 @@ pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
             return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?));
         };
         let vector = vector(context, &question).await?;
-        let knowledge = Arc::clone(&context.world().knowledge);
         let id = question.base.id.to_string();
-        let found = search(context, &asked.query, Some(id), async { knowledge.find(&question, vector).await.map_err(fault) }).await?;
+        let found = search(context, &asked.query, Some(id), find(context, &question, vector)).await?;
         if !found.is_null() {
             return Ok(left(node, found));
         }
@@ -48,6 +48,7 @@ fn asked(context: &StepContext, node: &RagNode) -> Result<SearchQuery, Fault> {
         top_k: node.top_k,
         threshold: node.threshold,
         mode: node.mode.clone(),
+        rerank: node.rerank.clone(),
         filter: node.filter.as_ref().map(|filter| filter.resolve(context.state(), &system, limit)).transpose()?,
         trace: None,
     })
@@ -96,7 +97,7 @@ async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec
     let Some((edition, embedder)) = question.embedder() else { return Ok(None) };
     context.may_call()?;
     let Embedder { provider, model, .. } = embedder.clone();
-    let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
+    let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)), warns: None };
     let (world, tenant) = (context.world(), &context.run().tenant);
     let make = |trace| async move {
         let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query, trace).await?;
@@ -108,6 +109,42 @@ async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec
     Ok(Some(bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect()))
 }
 
+/// What answers the question: in the order of the reranker, if there is one and it answers.
+async fn find(context: &StepContext, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Found>, Fault> {
+    let knowledge = &context.world().knowledge;
+    if let Some((edition, reranker)) = question.reranker() {
+        let Some(candidates) = knowledge.candidates(question, vector.clone()).await.map_err(fault)? else { return Ok(None) };
+        if let Some(scores) = scores(context, question, (edition, reranker), &candidates).await? {
+            return knowledge.find_ranked(question, vector, &scores).await.map_err(fault);
+        }
+    }
+    knowledge.find(question, vector).await.map_err(fault)
+}
+
+/// What the reranker says of each candidate: asked once, also when the node is entered again. None when it fails.
+async fn scores(
+    context: &StepContext,
+    question: &Question,
+    (edition, reranker): (i64, &Rerank),
+    candidates: &[Chunk],
+) -> Result<Option<Scores>, Fault> {
+    if candidates.is_empty() {
+        return Ok(Some(Scores::default()));
+    }
+    let metered = Some((reranker.provider.clone(), reranker.model.clone()));
+    let call = ValueCall { kind: CallKind::Rerank, name: "rerank", metered, warns: Some(Warning::RERANK_FAILED) };
+    let (world, tenant) = (context.world(), &context.run().tenant);
+    let make = |trace| async move {
+        let (scores, tokens) = world.knowledge.rank(tenant, reranker, &question.query, candidates, trace).await?;
+        Ok::<_, ProviderFailure>((json!({ "scores": scores }), tokens))
+    };
+    match context.value(&format!("rerank:{edition}"), call, make).await {
+        Ok(mut made) => Ok(made.get_mut("scores").and_then(|scores| serde_json::from_value(scores.take()).ok())),
+        Err(fault) if matches!(fault.code, FaultCode::Cancelled | FaultCode::StoreUnavailable | FaultCode::Internal) => Err(fault),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Searches, or gives back what was found before; null when the base was reindexed before it could be searched.
 async fn search(
     context: &StepContext,
@@ -115,7 +152,7 @@ async fn search(
     base: Option<String>,
     find: impl Future<Output = Result<Option<Found>, Fault>> + Send,
 ) -> Result<Value, Fault> {
-    let call = ValueCall { kind: CallKind::Retrieval, name: "search", metered: None };
+    let call = ValueCall { kind: CallKind::Retrieval, name: "search", metered: None, warns: None };
     let moved = Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base was reindexed meanwhile");
     let make = async {
         let found = find.await.map_err(ProviderFailure::from)?;

@@ -10,6 +10,7 @@ use super::super::graph::NodeKind;
 use super::super::node::keys::{self, Key, KeyType};
 use super::super::node::{is_output_key, without_nulls};
 use super::super::path::{KeyPath, Path};
+use super::super::node::rerank::{self, Rerank};
 use super::issue::{IssueCode, Report, Spot};
 
 /// What a value should have been: the key of a phrase with its values, and where in the value.
@@ -118,6 +119,7 @@ fn fit(key: &Key, value: &Value) -> Fit {
         KeyType::Path => fits(value.as_str().is_some_and(|text| text.is_empty() || Path::parse(text).is_some()), "expected.path"),
         KeyType::Object | KeyType::TemplateObject => fits(value.is_object(), "expected.object"),
         KeyType::Filter => filter(value),
+        KeyType::Rerank => rerank(value),
         KeyType::Schema => fits(value.is_object() || value.is_boolean(), "expected.schema"),
         KeyType::Retries => retries(value),
         KeyType::Parameters => parameters(value),
@@ -168,6 +170,14 @@ fn object(value: &Value) -> Result<&Map<String, Value>, Wrong> {
 fn filter(value: &Value) -> Fit {
     let found = Filter::parse(object(value)?);
     found.map(|_| ()).or_else(|(key, _)| wrong("expected.filter").map_err(|wrong: Wrong| wrong.within(&key)))
+}
+
+fn rerank(value: &Value) -> Fit {
+    match Rerank::parse(object(value)?) {
+        Ok(_) => Ok(()),
+        Err(("candidates", _)) => wrong("expected.whole_between").map_err(|wrong: Wrong| wrong.with("min", &1).with("max", &rerank::MOST).within("candidates")),
+        Err((key, _)) => wrong("expected.filled").map_err(|wrong: Wrong| wrong.within(key)),
+    }
 }
 
 fn retries(value: &Value) -> Fit {

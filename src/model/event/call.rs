@@ -23,6 +23,8 @@ pub enum CallKind {
     Embedding,
     /// A knowledge base is searched.
     Retrieval,
+    /// What was found is put in order.
+    Rerank,
 }
 
 /// How the keys of calls of a step's own model begin; their number follows.

@@ -25,6 +25,9 @@ impl Warning {
     /// The model wanted tools in more turns than it may, and answered without.
     pub const TOOL_LIMIT: &'static str = "tool_limit";
 
+    /// What was found is in the order that it has without the reranker.
+    pub const RERANK_FAILED: &'static str = "rerank_failed";
+
     /// A warning of a code with a message.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), parameter: None }

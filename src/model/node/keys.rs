@@ -42,6 +42,8 @@ pub enum KeyType {
     Any,
     /// A JSON Schema.
     Schema,
+    /// `{provider, model, candidates}`.
+    Rerank,
     /// `{max, backoff_ms}`.
     Retries,
     /// Settings of model calls.
@@ -161,6 +163,7 @@ const RAG: &[Key] = &[
     key("top_k", KeyType::Whole(1, 100), NONE),
     key("threshold", KeyType::Number(0.0, 1.0, false), NONE),
     key("mode", KeyType::Choice(&["hybrid", "vector", "text"]), NONE),
+    key("rerank", KeyType::Rerank, NONE),
     key("filter", KeyType::Filter, NONE),
     key("output_key", KeyType::OutputKey, r#""rag_context""#),
     key("checkpoint", KeyType::Flag, "false"),

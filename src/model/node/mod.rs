@@ -3,6 +3,7 @@
 mod fields;
 pub mod keys;
 mod read;
+pub mod rerank;
 #[cfg(test)]
 mod tests;
 
@@ -216,7 +217,8 @@ pub struct RagNode {
     pub top_k: Option<u32>,
     pub threshold: Option<f64>,
     pub mode: Option<String>,
-    /// None: the base's own.
+    /// None: the base's own. So with the filter.
+    pub rerank: Option<serde_json::Map<String, Value>>,
     pub filter: Option<Arguments>,
     pub output_key: Arc<str>,
     pub checkpoint: bool,

@@ -162,6 +162,7 @@ fn rag(fields: Fields<'_>) -> RagNode {
         top_k: fields.small("top_k"),
         threshold: fields.fraction("threshold"),
         mode: fields.filled("mode"),
+        rerank: fields.object("rerank").cloned(),
         filter: fields.object("filter").map(Arguments::with_templates),
         output_key: fields.key("rag_context"),
         checkpoint: fields.flag("checkpoint", false),

@@ -191,7 +191,7 @@ impl Trace {
             return;
         };
         span.finish(entry.at, call);
-        let (provider, model, summary) = (span.provider.clone(), span.model.clone(), span.name == "summarize");
+        let (provider, model, summary) = (span.provider.clone(), span.model.clone(), ["summarize", "rerank"].contains(&span.name.as_str()));
         let rag = span.retrieved(call);
         if let Some(step) = self.step(call.step) {
             if provider.is_some() && !summary {

@@ -51,7 +51,7 @@ impl Span {
             CallKind::Model => "llm",
             CallKind::Tool => "tool",
             CallKind::Embedding => "embedding",
-            CallKind::Retrieval => "rag",
+            CallKind::Retrieval | CallKind::Rerank => "rag",
         };
         Self {
             id: call.span,
@@ -161,7 +161,7 @@ impl Span {
     /// What a step shows of a retrieval.
     pub(super) fn retrieved(&self, call: &CallFinished) -> Option<Value> {
         let CallOutcome::Value(value) = &call.outcome else { return None };
-        if self.kind != "rag" {
+        if self.kind != "rag" || self.name == "rerank" {
             return None;
         }
         let mut shown = Map::new();
@@ -194,7 +194,7 @@ impl Span {
             "duration_ms": ended.since(self.started_at),
         });
         if let Value::Object(fields) = &mut shown
-            && matches!(self.kind, "llm" | "embedding")
+            && (matches!(self.kind, "llm" | "embedding") || self.name == "rerank" && self.kind == "rag")
         {
             fields.extend(usage(&self.usage.unwrap_or_default()));
             if payloads && !self.options.is_empty() {

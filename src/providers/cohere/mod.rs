@@ -14,7 +14,7 @@ use self::stream::Talk;
 use super::outbound::Answer;
 use super::vectors::Batches;
 use super::wire::{self, Framing, Wire};
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, vectors};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Ranking, RerankRequest, rerank, vectors};
 
 /// The name of the wire family, in what it wants back.
 const FAMILY: &str = "cohere";
@@ -76,6 +76,13 @@ impl Provider for Cohere {
                 batches.take(self.embed_some(request, texts).await)?;
             }
             Ok(batches.all())
+        })
+    }
+
+    fn rerank<'a>(&'a self, request: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
+        Box::pin(async move {
+            let answer = self.post("rerank", Value::Object(rerank::body(request, "top_n"))).await?;
+            rerank::read(&answer.whole().await?, request.texts.len())
         })
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::outbound::{Patience, too_much};
 use super::reply::{self, Parts, tool_call_of};
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
@@ -211,6 +211,19 @@ impl Provider for HostModels {
     fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         let text = "providers of kind `host` make no embeddings";
         Box::pin(async move { Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text)) })
+    }
+
+    fn rerank<'a>(&'a self, request: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
+        Box::pin(async move {
+            let mut payload = json!({
+                "provider": self.id, "model": request.model, "query": request.query, "documents": request.texts, "tenant": request.tenant,
+            });
+            if let (Value::Object(fields), Some(trace)) = (&mut payload, request.trace.as_ref().filter(|_| self.passes_trace)) {
+                fields.extend(trace.members().map(|(name, value)| (name.to_owned(), value.into())));
+            }
+            let answer = self.door.call(HostOp::ProviderRerank, payload, self.patience.total).await.map_err(failed)?;
+            rerank::order(&answer, request.texts.len())
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use self::dialect::{Authorization, Dialect};
 use self::stream::Speech;
 use super::outbound::Answer;
 use super::wire::{self, Framing, Wire};
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
 
 /// The name of the wire family, in the blocks that it wants back.
 pub(super) const FAMILY: &str = "openai-chat";
@@ -57,6 +57,15 @@ impl Provider for OpenAi {
             let body = embed::body(request, &self.dialect);
             let answer = self.post("embeddings", &request.model, body).await?;
             embed::read(&answer.whole().await?, request.texts.len())
+        })
+    }
+
+    fn rerank<'a>(&'a self, request: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
+        Box::pin(async move {
+            let mut body = rerank::body(request, if self.dialect.kind == "voyage" { "top_k" } else { "top_n" });
+            body.insert("return_documents".into(), false.into());
+            let answer = self.post("rerank", &request.model, body.into()).await?;
+            rerank::read(&answer.whole().await?, request.texts.len())
         })
     }
 }

@@ -29,7 +29,7 @@ impl Family {
 /// A provider that is known by itself: id, label, family, base URL.
 pub(super) struct Known(pub(super) &'static str, pub(super) &'static str, pub(super) Family, pub(super) &'static str);
 
-pub(super) const KNOWN: [Known; 27] = [
+pub(super) const KNOWN: [Known; 28] = [
     Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
     Known("openai-responses", "OpenAI Responses", Family::Responses, "https://api.openai.com/v1"),
     Known("anthropic", "Anthropic", Family::Anthropic, "https://api.anthropic.com"),
@@ -55,6 +55,7 @@ pub(super) const KNOWN: [Known; 27] = [
     Known("lmstudio", "LM Studio", Family::OpenAi, "http://127.0.0.1:1234/v1"),
     Known("vllm", "vLLM", Family::OpenAi, "http://127.0.0.1:8000/v1"),
     Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
+    Known("jina", "Jina", Family::OpenAi, "https://api.jina.ai/v1"),
     Known("script", "Script", Family::Script, ""),
     Known("hash", "Hash", Family::Hash, ""),
 ];

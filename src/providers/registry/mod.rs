@@ -36,7 +36,7 @@ use super::strict::Mode;
 use super::vertex::Vertex;
 use super::vertex::token::Tokens;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, strict};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest, fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
@@ -338,6 +338,17 @@ impl Provider for Named<'_> {
             self.all.pass_trace(&mut found, request.trace.as_ref());
             let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let made = self.ready(&found)?.provider().embed(request).await;
+            pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
+            made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
+        })
+    }
+
+    fn rerank<'a>(&'a self, request: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
+        Box::pin(async move {
+            let mut found = self.all.find(self.entry, None, &request.tenant).await?;
+            self.all.pass_trace(&mut found, request.trace.as_ref());
+            let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
+            let made = self.ready(&found)?.provider().rerank(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
             made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })

@@ -1,9 +1,10 @@
 //! Owns reading the fields of a body: types, ranges and defaults, with every problem kept under its dotted path.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::model::filter::Filter;
+use crate::model::node::rerank::Rerank;
 
 /// What is wrong with a body, by dotted path, in the order in which it was found.
 #[derive(Debug, Default)]
@@ -171,6 +172,18 @@ impl<'a> Fields<'a> {
             self.wrong(&format!("{key}.{name}"), &format!("is no filter: {told}"));
         }
         given
+    }
+
+    /// Who puts what a search found in order; null for nobody.
+    pub(in crate::studio) fn rerank(&mut self, key: &str) -> Value {
+        match Rerank::parse(&self.object(key)) {
+            Ok(Some(Rerank { provider, model, candidates })) => json!({"provider": provider, "model": model, "candidates": candidates}),
+            Ok(None) => Value::Null,
+            Err((name, told)) => {
+                self.wrong(&format!("{key}.{name}"), &told);
+                Value::Null
+            }
+        }
     }
 
     /// An object of strings.

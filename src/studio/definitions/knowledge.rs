@@ -37,11 +37,16 @@ fn read_embeddings(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, Strin
 fn read_retrieval(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
     let usual = &catalog.config().rag;
     let threshold = fields.number("threshold", 0.0..=1.0).cloned().or_else(|| usual.threshold.map(Value::from));
-    json!({
+    let mut read = json!({
         "mode": fields.choice("mode", &["hybrid", "vector", "text"]).unwrap_or(usual.mode.as_str()),
         "top_k": fields.integer("top_k", 1..=100).unwrap_or_else(|| i64::from(usual.top_k)),
         "threshold": threshold, "filter": fields.filter("filter"),
-    })
+    });
+    let rerank = fields.rerank("rerank");
+    if !rerank.is_null() {
+        read["rerank"] = rerank;
+    }
+    read
 }
 
 fn read_chunking(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {

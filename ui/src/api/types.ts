@@ -80,10 +80,11 @@ export type GraphSchema = In<api.GraphSchema, { node_types: NodeType[]; connecti
 export type Agent = In<api.Agent, { parameters: Record<string, unknown>; memory_config: Record<string, unknown> | null; schema: unknown }>;
 export type Workflow = In<api.Workflow, { graph: Graph; state_schema: unknown; node_count?: number; last_run?: RunSummary | null }>;
 export type Draft = In<api.Draft, { graph: Graph; based_on_revision: number; issues?: api.Issue[] }>;
+export type Rerank = { provider: string; model?: string; candidates?: number };
 export type KnowledgeBase = In<
   api.KnowledgeBase,
   {
-    retrieval_defaults: { mode: string; top_k: number; threshold: number | null; filter: Record<string, unknown> };
+    retrieval_defaults: { mode: string; top_k: number; threshold: number | null; filter: Record<string, unknown>; rerank?: Rerank | null };
     chunking: { max_words: number; overlap_words: number };
   }
 >;

@@ -901,6 +901,18 @@ export type HostCalls = {
       usage?: Record<string, unknown>;
     };
   };
+  'provider.rerank'?: {
+    payload: HostProviderRerank;
+    result?: {
+      results: {
+        index: number;
+        relevance_score: number;
+      }[];
+      usage?: {
+        total_tokens?: number;
+      };
+    };
+  };
   'usage.recorded'?: {
     payload: HostUsageRecorded;
     /** Not looked at. */
@@ -1000,6 +1012,18 @@ export type HostProviderChat = {
   tracestate?: string | null;
 };
 
+/** An order of texts by a model that the host provides. */
+export type HostProviderRerank = {
+  provider: string;
+  model: string;
+  query: string;
+  documents: string[];
+  tenant: string;
+  timeout_ms: number;
+  traceparent?: string | null;
+  tracestate?: string | null;
+};
+
 /** A secret by its name. */
 export type HostSecretGet = {
   name: string;
@@ -1077,6 +1101,12 @@ export type KnowledgeBase = {
     top_k?: number | null;
     threshold?: number | null;
     filter?: Record<string, unknown> | null;
+    /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
+    rerank?: {
+      provider?: string | null;
+      model?: string | null;
+      candidates?: number | null;
+    } | null;
   };
   chunking: {
     max_words?: number | null;
@@ -1106,6 +1136,12 @@ export type KnowledgeBaseBody = {
     top_k?: number | null;
     threshold?: number | null;
     filter?: Record<string, unknown> | null;
+    /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
+    rerank?: {
+      provider?: string | null;
+      model?: string | null;
+      candidates?: number | null;
+    } | null;
   } | null;
   chunking?: {
     max_words?: number | null;
@@ -1542,6 +1578,7 @@ export type SearchAnswer = {
   chunk_count: number;
   top_score: number;
   results: Chunk[];
+  warnings?: Warning[];
 };
 
 export type SearchBody = {
@@ -1549,6 +1586,12 @@ export type SearchBody = {
   top_k?: number | null;
   threshold?: number | null;
   mode?: 'hybrid' | 'vector' | 'text' | null;
+  /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
+  rerank?: {
+    provider?: string | null;
+    model?: string | null;
+    candidates?: number | null;
+  } | null;
   /** `{key: value}` or `{key: {eq|ne|in|gt|gte|lt|lte: value}}` on the metadata of documents. */
   filter?: Record<string, unknown> | null;
 };

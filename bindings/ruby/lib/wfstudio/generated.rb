@@ -77,6 +77,7 @@ module WfStudio
     MCP_AUTHORIZE = "mcp.authorize"
     MCP_ELICIT = "mcp.elicit"
     PROVIDER_CHAT = "provider.chat"
+    PROVIDER_RERANK = "provider.rerank"
     USAGE_RECORDED = "usage.recorded"
     LOG = "log"
     UNANSWERED = [TOOL_CANCEL, LOG].freeze

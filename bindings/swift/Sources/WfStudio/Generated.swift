@@ -36,6 +36,7 @@ public enum HostOperation {
     public static let mcpAuthorize = "mcp.authorize"
     public static let mcpElicit = "mcp.elicit"
     public static let providerChat = "provider.chat"
+    public static let providerRerank = "provider.rerank"
     public static let usageRecorded = "usage.recorded"
     public static let log = "log"
 }

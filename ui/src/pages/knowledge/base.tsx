@@ -159,6 +159,17 @@ function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: 
             error={e('retrieval_defaults.threshold')}
             disabled={locked}
           />
+          <TextField
+            label={t('kb.rerank')}
+            placeholder="cohere/rerank-v3.5"
+            value={[defaults.rerank?.provider, defaults.rerank?.model].filter((x) => x != null).join('/')}
+            onChange={(v) => {
+              const [, provider = '', model] = /^([^/]*)(?:\/(.*))?$/.exec(v) ?? [];
+              set({ retrieval_defaults: { ...defaults, rerank: v ? { ...defaults.rerank, provider, model } : null } });
+            }}
+            error={e('retrieval_defaults.rerank.model') ?? e('retrieval_defaults.rerank.provider')}
+            disabled={locked}
+          />
         </div>
       </section>
       <section>

@@ -88,6 +88,11 @@ export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
       </form>
       <div aria-live="polite" className="stack" style={{ gap: 10 }}>
         {ask.isError && <div className="note-box fail">{textOf(ask.error)}</div>}
+        {ask.data?.warnings?.map((w) => (
+          <div key={w.code} className="note-box wait">
+            {w.message}
+          </div>
+        ))}
         {ask.data && (
           <p className="mut small">
             {ask.data.chunk_count

@@ -45,6 +45,7 @@ public final class Names {
         public static final String MCP_AUTHORIZE = "mcp.authorize";
         public static final String MCP_ELICIT = "mcp.elicit";
         public static final String PROVIDER_CHAT = "provider.chat";
+        public static final String PROVIDER_RERANK = "provider.rerank";
         public static final String USAGE_RECORDED = "usage.recorded";
         public static final String LOG = "log";
 
