@@ -110,7 +110,7 @@ impl<'a> ToolTable<'a> {
         let several = names::several(taken.chain(found.iter().map(|(tool, _)| tool.offer.name.as_str())));
         for (mut tool, always) in found {
             if let Some(origin) = tool.tool.origin().filter(|_| several.contains(&tool.offer.name)) {
-                tool.offer.name = names::of_server(&origin.server, &tool.offer.name);
+                tool.offer.name = names::of_server(origin.server, &tool.offer.name);
             }
             if self.find(&tool.offer.name).is_none() {
                 if always {
