@@ -39,7 +39,7 @@ impl World {
                 let no = engine.no;
                 self.tell(format!("the process of engine {no} is killed"));
                 engine.die().await;
-                self.gone(no);
+                self.dead(no).await;
             }
             Deed::LetGo(engine) => {
                 let at = self.engine(engine);
@@ -47,7 +47,7 @@ impl World {
                 let no = engine.no;
                 self.tell(format!("engine {no} is let go"));
                 engine.let_go().await;
-                self.gone(no);
+                self.dead(no).await;
             }
             Deed::Close { engine, with_time } => self.close(engine, with_time).await?,
             Deed::DieAtWrite { engine, writes } => {

@@ -50,6 +50,8 @@ pub struct World {
     pub book: Arc<Book>,
     pub engines: Vec<Engine>,
     pub spans: Vec<Span>,
+    /// The engine that was taken out last, and which runs were counted as lost with it.
+    counted: (String, Vec<bool>),
     pub owners: Vec<String>,
     pub sketches: Vec<String>,
     pub workflows: Vec<String>,
@@ -86,7 +88,7 @@ impl World {
         };
         let sketches = (0..2).map(|_| graphs::sketch(&mut chance, taste)).collect();
         let mut world = Self {
-            leaning, limits, time: Arc::default(), book: Arc::new(Book::new(manners)), engines: Vec::new(), spans: Vec::new(),
+            leaning, limits, time: Arc::default(), book: Arc::new(Book::new(manners)), engines: Vec::new(), spans: Vec::new(), counted: Default::default(),
             owners: Vec::new(), sketches, workflows: Vec::new(), agents: Vec::new(), threads: Vec::new(), facts: Vec::new(),
             readers: Vec::new(), steps: Vec::new(), stepped: BTreeMap::new(), calms: Calms::default(), ignored, story: Vec::new(), scope: Scope::default(),
             place: folder.path().to_path_buf(), _folder: folder,
@@ -169,9 +171,9 @@ impl World {
             row.as_ref().is_some_and(|row| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner))
         };
         let cut = engine.life.cut.lock().expect("a lock").clone();
-        for (fact, (before, after)) in self.facts.iter_mut().zip(before.iter().zip(&after)) {
-            fact.deaths += u32::from(held(before) || held(after) || cut.contains(&fact.id));
-        }
+        let lost: Vec<bool> = before.iter().zip(&after).zip(&self.facts).map(|((before, after), fact)| held(before) || held(after) || cut.contains(&fact.id)).collect();
+        self.facts.iter_mut().zip(&lost).for_each(|(fact, lost)| fact.deaths += u32::from(*lost));
+        self.counted = (engine.owner.clone(), lost);
         for reader in self.readers.iter().filter(|reader| reader.engine == engine.no) {
             reader.task.abort();
         }
@@ -183,6 +185,16 @@ impl World {
         self.spans[no].gone = Some(self.book.tick());
     }
 
+    /// A process that was taken out last is dead. What it took at the very end, on another connection than it was asked by, it died with too.
+    pub async fn dead(&mut self, no: usize) {
+        self.gone(no);
+        let (owner, counted) = std::mem::take(&mut self.counted);
+        let held = self.held_by(&owner).await;
+        for (fact, (held, counted)) in self.facts.iter_mut().zip(held.into_iter().zip(counted)) {
+            fact.deaths += u32::from(held && !counted);
+        }
+    }
+
     /// Engines whose process died are no more.
     pub async fn bury(&mut self) {
         while let Some(at) = self.engines.iter().position(|engine| engine.life.is_over()) {
@@ -190,7 +202,7 @@ impl World {
             self.tell(format!("(the process of engine {} is dead)", engine.no));
             let no = engine.no;
             engine.die().await;
-            self.gone(no);
+            self.dead(no).await;
         }
     }
 
