@@ -26,7 +26,11 @@ static enum MHD_Result add_pair(void *into, enum MHD_ValueKind kind, const char 
 /* One request while its body arrives. `target` is as the client sent it: the server would decode it otherwise. */
 struct request {
     struct text target, body;
+    int too_large;
 };
+
+/* What is kept of a body; the studio's own limits are below it. */
+static const size_t most_body = (size_t)64 << 20;
 
 static void *arrived(void *unused, const char *uri, struct MHD_Connection *connection) {
     (void)unused, (void)connection;
@@ -155,7 +159,8 @@ static enum MHD_Result answer(void *unused, struct MHD_Connection *connection, c
     struct request *request = *state;
     if (request == NULL) return MHD_NO;
     if (*part_len > 0) {
-        text_add(&request->body, part, *part_len);
+        request->too_large |= *part_len > most_body - request->body.len;
+        if (!request->too_large) text_add(&request->body, part, *part_len);
         *part_len = 0;
         return MHD_YES;
     }
@@ -163,6 +168,12 @@ static enum MHD_Result answer(void *unused, struct MHD_Connection *connection, c
         /* The first call has only the headers; the last has no part. */
         text_put(&request->body, "");
         return MHD_YES;
+    }
+    if (request->too_large) {
+        struct MHD_Response *refusal = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        enum MHD_Result refused = MHD_queue_response(connection, 413, refusal);
+        MHD_destroy_response(refusal);
+        return refused;
     }
     struct text head = {0};
     head_of(&head, connection, method, &request->target);
