@@ -36,6 +36,7 @@ async fn serve_well(mut link: Link) -> std::io::Result<()> {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_stream_that_is_reset_in_the_middle_is_a_cut_answer() {
     for stream in [true, false] {
         for reason in [NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, CALM] {
@@ -54,6 +55,7 @@ async fn a_stream_that_is_reset_in_the_middle_is_a_cut_answer() {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn what_comes_behind_a_whole_answer_changes_nothing() {
     for reason in [NO_ERROR, INTERNAL_ERROR, CANCEL] {
         let server = Raw::start(&[], move |_, mut link| async move {
@@ -63,13 +65,15 @@ async fn what_comes_behind_a_whole_answer_changes_nothing() {
             // What arrives together with a reset is lost with it: nothing of an answer was seen then, and it is asked for again.
             sleep(Duration::from_millis(200)).await;
             link.reset(asked, reason).await?;
-            link.go_away(asked, reason).await
+            link.go_away(asked, reason).await?;
+            link.listen().await
         });
         assert_eq!(end(&server.await, true, PATIENT).await, ended("completed", (5, 2), 1), "{reason}");
     }
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_stream_that_was_refused_is_opened_again() {
     for reason in [REFUSED_STREAM, INTERNAL_ERROR, CALM] {
         let server = Raw::start(&[], move |_, mut link| async move {
@@ -85,6 +89,7 @@ async fn a_stream_that_was_refused_is_opened_again() {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_connection_that_goes_away_before_the_call_is_replaced() {
     for reason in [NO_ERROR, CALM] {
         let server = Raw::start(&[], move |number, mut link| async move {
@@ -103,6 +108,7 @@ async fn a_connection_that_goes_away_before_the_call_is_replaced() {
 
 /// The call that is under way is served to its end, and the next one goes elsewhere.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_connection_that_goes_away_under_a_call_ends_it_first() {
     let server = Raw::start(&[], |_, mut link| async move {
         let (asked, good) = (link.request().await?, family().good(true));
@@ -123,6 +129,7 @@ async fn a_connection_that_goes_away_under_a_call_ends_it_first() {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_connection_that_goes_away_for_good_in_the_middle_cuts_the_answer() {
     for (last, reason) in [(1, INTERNAL_ERROR), (1, NO_ERROR), (0, NO_ERROR), (0, CALM)] {
         let server = Raw::start(&[], move |_, mut link| async move {
@@ -140,6 +147,7 @@ async fn a_connection_that_goes_away_for_good_in_the_middle_cuts_the_answer() {
 
 /// Each of these says nothing of an answer, however lively it is.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn lively_silence_is_silence() {
     let empty = |stream| (DATA, 0, stream, Vec::new());
     let ping = |_| (PING, 0, 0, vec![7; 8]);
@@ -170,6 +178,7 @@ async fn lively_silence_is_silence() {
 
 /// The server takes the head of the request and gives no room for its body; or it stops in its own answer.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_stall_ends_with_the_patience() {
     let server = Raw::start(&[], |_, mut link| async move {
         let asked = link.request().await?;
@@ -196,6 +205,7 @@ async fn a_stall_ends_with_the_patience() {
 
 /// The server is there, but nothing is read or said on the connection any more, as behind a gateway that hangs.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_dead_connection_is_noticed_and_no_call_is_made_on_it_again() {
     let server = Raw::start(&[], |number, mut link| async move {
         if number > 0 {
@@ -218,11 +228,15 @@ async fn a_dead_connection_is_noticed_and_no_call_is_made_on_it_again() {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_connection_that_was_closed_meanwhile_is_replaced() {
     let server = Raw::start(&[], |_, mut link| async move {
         let asked = link.request().await?;
         link.head(asked).await?;
-        link.say(asked, &family().good(true), END).await
+        link.say(asked, &family().good(true), END).await?;
+        // What was said is lost where a connection is closed with something unread.
+        let _heard = timeout(Duration::from_millis(300), link.listen()).await;
+        Ok(())
     });
     let server = server.await;
     let studio = studio("openai", &server.address, true, PATIENT);
@@ -234,6 +248,7 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
 
 /// A server answers a hundred streams of a connection at once, as most do, and nobody before two hundred have asked.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn more_calls_than_a_connection_takes_are_made_at_once() {
     const CALLS: usize = 200;
     const A_HUNDRED: &[(u16, u32)] = &[(3, 100)];
@@ -276,6 +291,7 @@ async fn more_calls_than_a_connection_takes_are_made_at_once() {
 }
 
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn calls_wait_for_a_server_that_takes_one_at_a_time() {
     const ONE: &[(u16, u32)] = &[(3, 1)];
     let server = Raw::start(ONE, |_, link| serve_well(link)).await;
@@ -287,6 +303,7 @@ async fn calls_wait_for_a_server_that_takes_one_at_a_time() {
 
 /// Heads that are larger than any, and heads that never end.
 #[tokio::test]
+#[ignore = "frames at their times: run by `make test-providers`"]
 async fn floods_of_headers_are_refused() {
     let field = || [b"\x00\x07x-flood\x7f\x81\x01".as_slice(), &[b'x'; 256]].concat();
     for endless in [false, true] {
