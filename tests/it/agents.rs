@@ -171,10 +171,16 @@ async fn structured_answers_are_repaired_once() {
         trace_completed"#]]).await;
     let mut strict = data;
     strict["on_error"] = json!("fail");
-    check(&bench(hopeless), graph("llm", strict, &[], &[]), json!({"message": "go"}), expect![[r#"
+    check(&bench(hopeless), graph("llm", strict.clone(), &[], &[]), json!({"message": "go"}), expect![[r#"
         step_started node_id="a"
         step_failed node_id="a" message="the answer does not fit the schema, not even after one repair" code="structured_invalid" validation_errors=["\"n\" is a required property"]
         trace_failed node_id="a" message="the answer does not fit the schema, not even after one repair" code="structured_invalid" validation_errors=["\"n\" is a required property"]"#]]).await;
+    // What a filter stopped is not asked for again, and what was wrong with it is told.
+    let filtered = json!({"replies": [{"text": "{}", "finish": "content_filter"}, {"structured": {"n": 1}}]});
+    check(&bench(filtered), graph("llm", strict, &[], &[]), json!({"message": "go"}), expect![[r#"
+        step_started node_id="a"
+        step_failed node_id="a" message="the provider's filter stopped the structured answer, which does not fit its schema" code="provider_content_filtered" validation_errors=["\"n\" is a required property"]
+        trace_failed node_id="a" message="the provider's filter stopped the structured answer, which does not fit its schema" code="provider_content_filtered" validation_errors=["\"n\" is a required property"]"#]]).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Reading anew: what was read stays found until what is new is whole.
 
 use serde_json::json;
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::store::knowledge::readings::{self, Wanted};
+use wfstudio::store::knowledge::{documents, editions};
 use wfstudio::studio::Resource;
 
 use super::{bench, three};
@@ -29,6 +32,52 @@ async fn other_embeddings_need_a_reindex_and_searches_use_the_old_ones_until_the
     assert_eq!(after["needs_reindex"], json!(false));
     assert!(after["chunk_count"].as_u64().expect("a count") > 6, "{after}");
     assert!(bench.names(&base, json!({"query": "gift cards", "top_k": 1})).await[0].starts_with("new"));
+}
+
+#[tokio::test]
+async fn a_document_that_waits_is_pending_though_the_next_embeddings_have_it() {
+    let broken = json!({"broken": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "max_retries": 0}});
+    let bench = bench(json!({"providers": broken, "worker": {"in_process": false}}));
+    let base = three(&bench).await;
+    let body = json!({"embeddings_provider": "broken", "embeddings_model": "m"});
+    bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &body, None).await.expect("patched");
+    bench.studio.reindex_base(&bench.scope, &base).await.expect("asked");
+    let id: Id = base.parse().expect("an id");
+    let write = bench.studio.world().store.write(move |tx| {
+        let document = documents::numbers(tx, "", &id)?[0];
+        let [now, later] = [1, 2].map(Timestamp);
+        // It is to be read for the present embeddings later, for the next ones now.
+        let editions = editions::of_base(tx, "", &id)?;
+        for edition in &editions {
+            let due = if edition.current { later } else { now };
+            readings::ask(tx, &Wanted { tenant: "", base: &id, document, edition: edition.no, max_words: 50, overlap_words: 0, due })?;
+        }
+        let reading = readings::claim(tx, Some(document), "w", now, later)?.expect("a reading");
+        readings::complete(tx, &reading, now)?;
+        Ok(editions.len())
+    });
+    assert_eq!(write.await.expect("written"), 2);
+    let listed = bench.studio.documents(&bench.scope, &base, wfstudio::studio::ListQuery::default()).await.expect("a list").data;
+    let mut states: Vec<&str> = listed.iter().filter_map(|row| row["status"].as_str()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["failed", "failed", "pending"]);
+}
+
+#[tokio::test]
+async fn a_reading_is_held_for_longer_by_who_has_it_and_by_nobody_else() {
+    let bench = bench(json!({"worker": {"in_process": false}}));
+    let base = three(&bench).await;
+    let id: Id = base.parse().expect("an id");
+    let write = bench.studio.world().store.write(move |tx| {
+        let (document, edition) = (documents::numbers(tx, "", &id)?[0], editions::of_base(tx, "", &id)?[0].no);
+        readings::ask(tx, &Wanted { tenant: "", base: &id, document, edition, max_words: 50, overlap_words: 0, due: Timestamp(1) })?;
+        let reading = readings::claim(tx, Some(document), "w", Timestamp(1), Timestamp(2))?.expect("a reading");
+        readings::renew(tx, &reading, Timestamp(9))?;
+        let held = readings::holders(tx)?;
+        readings::free(tx, "w", Timestamp(3))?;
+        Ok((held, readings::renew(tx, &reading, Timestamp(10)).is_err()))
+    });
+    assert_eq!(write.await.expect("written"), (vec![(Some("w".to_owned()), Timestamp(9), Timestamp(9))], true));
 }
 
 #[tokio::test]

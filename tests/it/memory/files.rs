@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wfstudio::studio::Upload;
 
-use super::{names, outputs, sent, whole};
+use super::{names, outputs, sent, spans, whole};
 use crate::support::place;
 use crate::support::story::Story;
 
@@ -53,6 +53,22 @@ async fn files_of_turns_that_cannot_fit_are_not_read() {
         assert_eq!(sent(&trace, "chat", 0).last().expect("a message"), "user: And now?");
         assert!(told["tokens_after"].as_u64() <= Some(1000), "{told}");
     }
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_much_with_the_others_is_told_in_words() {
+    let story = Story::with(json!({"attachments": {"max_size_kb": 34 * 1024}}), json!([{"times": 0, "text": "Seen."}]));
+    let mut large = png(8, 8);
+    large.resize(33 << 20, 0);
+    let mut files = vec![upload(&story, "a.png", large.clone()).await, upload(&story, "b.png", large).await];
+    files.push(upload(&story, "c.png", png(8, 8)).await);
+    let run = story.run_with("start -> agent_1{provider: script, model: m} -> stop", json!({"message": "look", "attachments": files})).await;
+    let wanted = "user: look\n[The file b.png is not sent: the files of this conversation are too large together.]";
+    let trace = whole(&story, &run.id).await;
+    let told = spans(&trace)[0]["input"][0].clone();
+    assert_eq!(format!("user: {}", told["content"].as_str().unwrap_or_default()), wanted);
+    let sent: Vec<&Value> = told["attachments"].as_array().expect("files").iter().map(|file| &file["name"]).collect();
+    assert_eq!(sent, ["a.png", "c.png"], "what still fits is sent");
 }
 
 #[tokio::test]

@@ -104,6 +104,26 @@ async fn a_turn_may_ask_another_model() {
 }
 
 #[tokio::test]
+async fn a_summary_that_does_not_say_what_it_stands_for_stands_for_all_before_it() {
+    let story = super::story(json!({}), "They greeted each other.");
+    let agent = super::agent(&story, json!({"summarization_enabled": true})).await;
+    let thread = super::talk(&story, &agent, 5).await;
+    // As earlier versions stored it.
+    let world = story.bench.studio.world();
+    let changed = world.store.write(|tx| tx.execute("UPDATE #messages SET meta = '{\"studio_kind\":\"summary\"}' WHERE meta LIKE '%summary%'", &[]));
+    assert_eq!(changed.await.expect("written"), 1);
+    let branch = story.bench.studio.branch_thread(&story.bench.scope, &thread, &json!({})).await.expect("a branch");
+    let mut sent = Vec::new();
+    for thread in [&thread, branch["id"].as_str().expect("an id")] {
+        let turn = super::chat(&story, &agent, thread, "And now?".into()).await;
+        let trace = whole(&story, &turn.id).await;
+        sent.push((super::names(&trace), super::sent(&trace, "chat", 0)));
+    }
+    assert_eq!(sent[0].1.len(), 8, "of five turns two are in the summary: {sent:#?}");
+    assert_eq!(sent[0], sent[1], "what is summarised is neither sent nor summarised again");
+}
+
+#[tokio::test]
 async fn a_branch_begins_as_its_thread_did_and_goes_its_own_way() {
     let story = Story::scripted(json!([{"times": 0, "match": {"regex": "look"}, "tool_calls": [{"name": "look", "arguments": {}}]}, {"times": 0, "text": "ok"}]));
     let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "tools": [{"ref": "host:look"}]})).await;

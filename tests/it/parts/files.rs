@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::{ListQuery, Scope};
+use wfstudio::studio::{ListQuery, Scope, Upload};
 
 use super::server::{FAMILIES, Family, PAINTERS, PICTURE, Server};
 use super::{events, run};
 use crate::support::Bench;
+use crate::support::caller::{Caller, Plan};
 
-/// A host whose tool gives this.
+/// A host whose tool gives this; the one of a list that a call asks for as `n`.
 struct Gives(Value);
 
 impl Host for Gives {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
-        let given = self.0.clone();
+        let chosen = call.payload["arguments"]["n"].as_u64().and_then(|n| self.0.get(usize::try_from(n).ok()?));
+        let given = chosen.unwrap_or(&self.0).clone();
         Box::pin(async move { if call.op == HostOp::ToolCall { Ok(given) } else { Err(HostFailure("no".into())) } })
     }
 }
@@ -132,6 +136,42 @@ async fn files_of_a_result_go_to_the_model_once_in_each_family() {
         let tool = trace["spans"].as_array().expect("spans").iter().find(|span| span["type"] == "tool").expect("a call");
         assert_eq!(tool["output"]["files"], result["files"]);
     }
+}
+
+/// What a model is sent after a turn in which it called a tool twice; `attached` came with the message.
+async fn sent_after(given: Value, attached: Option<Vec<u8>>) -> String {
+    let caller = Caller::start(Plan { tool: "calculate", calls: 2, at_once: 2, ..Plan::default() }).await;
+    let mut settings = caller.settings();
+    crate::support::merge(&mut settings, json!({"providers": {"work": {"models": [{"id": "own", "input": ["text", "image"]}]}}}));
+    let bench = Bench::new(settings);
+    give(&bench, given);
+    let mut body = json!({"message": "Look."});
+    if let Some(bytes) = attached {
+        let upload = Upload { name: Some("sent.png".into()), mime_type: None, kind: None, bytes: bytes.into() };
+        let stored = bench.studio.upload(&bench.scope, upload).await.expect("stored");
+        body["attachments"] = json!([{"type": "image", "storage_key": stored["storage_key"]}]);
+    }
+    let agent = bench.agent(json!({"name": "A", "provider": "work", "model": "own", "tools": [{"ref": "host:calculate"}]})).await;
+    bench.chat(&agent, body).await;
+    let seen = caller.seen.lock().expect("seen");
+    assert_eq!(seen.len(), 2);
+    seen[1].clone()
+}
+
+#[tokio::test]
+async fn files_of_all_results_of_a_turn_are_sent() {
+    let one = |name: &str| json!({"studio_parts": [picture(name)]});
+    for given in [json!([one("a.png"), "nothing"]), json!(["nothing", one("b.png")])] {
+        let sent = sent_after(given, None).await;
+        assert_eq!(sent.matches(PICTURE).count(), 1, "{sent}");
+    }
+    // The files before count once each, however many they are: 200 kB are not too much.
+    let mut bytes = STANDARD.decode(PICTURE).expect("base64");
+    bytes.resize(60_000, 0);
+    let large = STANDARD.encode(&bytes);
+    let one = |name: &str| json!({"studio_parts": [{"type": "file", "name": name, "media_type": "image/png", "data": large}]});
+    let sent = sent_after(json!([one("a.png"), one("b.png")]), Some(bytes)).await;
+    assert_eq!((sent.matches(&large).count(), sent.contains("is not sent")), (3, false), "{}", sent.len());
 }
 
 #[tokio::test]

@@ -90,6 +90,23 @@ async fn a_specialist_is_a_tool_call_and_its_own_calls_name_it() {
 }
 
 #[tokio::test]
+async fn specialists_call_each_other_three_deep() {
+    let answers = (0..4).map(|n| json!({"match": {"node_id": format!("agent_{n}"), "call": 2}, "text": format!("{n} says: {{{{tool_result}}}}")}));
+    let asks = (0..4).map(|n| {
+        let next = format!("ask_{}", n + 1);
+        json!({"match": {"node_id": format!("agent_{n}"), "call": 1}, "tool_calls": [{"name": next, "arguments": {"input": "Why?"}}]})
+    });
+    let story = Story::scripted(asks.chain(answers).collect());
+    let specialists = (1..5).map(|n| {
+        let exposure = format!("{{slug: ask_{n}, description: Knows, parameters: {{input: {{description: question, controlled_by: caller}}}}}}");
+        format!("\nagent_{n}{{provider: script, model: m, tool_mode: true, tool_exposure: {exposure}}}.toolset => agent_{}", n - 1)
+    });
+    let run = story.run(&format!("start -> agent_0{{provider: script, model: m}} -> stop{}", specialists.collect::<String>())).await;
+    let reply = story.trace(&run.id).await["trace"]["reply"].clone();
+    assert_eq!(reply, "0 says: 1 says: 2 says: 3 says: nesting_limit: specialists may call each other at most 3 deep", "{}", run.text);
+}
+
+#[tokio::test]
 async fn a_structured_answer_is_repaired_once() {
     let schema = "schema: {type: object, properties: {n: {type: integer}}, required: [n]}";
     let story = Story::scripted(json!([{"text": "no json"}, {"text": "{\"n\": 5}"}]));

@@ -3,6 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 use wfstudio::engine::Order;
+use wfstudio::store::runs;
 
 use crate::support::story::Story;
 
@@ -117,4 +118,17 @@ async fn without_progress_a_tail_tells_only_where_a_queued_run_rests() {
     assert_eq!(story.trace(&run).await["trace"]["async_progress_steps"], json!([]));
     let here = story.run("start -> llm_1{provider: script, model: echo, stream: true} -> stop").await;
     assert!(here.text.contains(" token "), "a stream of a request tells all: {}", here.text);
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_read_is_cancelled_and_who_had_it_writes_no_more() {
+    let story = queueing(json!([]));
+    let run = story.queue("start -> stop").await;
+    let (id, store) = (run.parse().expect("an id"), story.bench.studio.world().store.clone());
+    let row = async || store.read(move |tx| runs::get(tx, "", &id)).await.expect("a store").expect("a run");
+    let before = row().await.fence;
+    store.write(|tx| tx.execute("UPDATE #log SET body = '{}'", &[])).await.expect("a log that nobody can read");
+    assert_eq!(story.cancel(&run).await, "cancelled");
+    let after = row().await;
+    assert_eq!((after.status.as_str(), after.fence), ("cancelled", before + 1));
 }

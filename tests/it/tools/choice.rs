@@ -110,7 +110,7 @@ async fn options_of_a_provider_go_along_and_are_shown() {
 async fn a_model_searches_where_there_are_many_tools() {
     let replies = json!([
         {"tool_calls": [{"name": "find_tools", "arguments": {"query": "give money back to a customer"}}]},
-        {"tool_calls": [{"name": "refund", "arguments": {}}, {"name": "nothing", "arguments": {}}]},
+        {"match": {"has_tool": "refund"}, "tool_calls": [{"name": "refund", "arguments": {}}, {"name": "nothing", "arguments": {}}]},
         {"text": "Paid back."}]);
     let bench = Bench::new(json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}}));
     many(&bench);
@@ -121,6 +121,7 @@ async fn a_model_searches_where_there_are_many_tools() {
     let spans: Vec<&Value> = trace["spans"].as_array().expect("spans").iter().filter(|span| span["type"] == "tool").collect();
     let found: Value = serde_json::from_str(spans[0]["output"]["result"].as_str().expect("a result")).expect("JSON");
     assert_eq!(found["tools"][0]["name"], "refund", "{found:#}");
+    assert_eq!(spans.len(), 2, "what was found is offered: {trace:#}");
     assert_eq!(spans[1]["output"]["result"], "{\"did\":\"refund\"}");
     let whole = bench.studio.trace(&bench.scope, &run, TraceQuery { messages: true, ..TraceQuery::default() }).await.expect("a trace");
     assert!(whole.to_string().contains("the tools are tool_7, find_tools."), "only what is offered is named: {whole:#}");
