@@ -68,9 +68,11 @@ pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFai
             Some(seen) if !*seen => *seen = true,
             _ => return Err(refuse("a result for a text that was not sent, or two for one")),
         }
-        order.push((index, score.clamp(0.0, 1.0)));
+        order.push((index, score));
     }
-    order.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // In the order of what the model said; some tell scores without bounds, which would be equal at the end of the scale.
+    order.sort_by(|one: &(usize, f64), other| other.1.total_cmp(&one.1));
+    order.iter_mut().for_each(|(_, score)| *score = score.clamp(0.0, 1.0));
     Ok(Ranking { order, tokens })
 }
 
@@ -97,6 +99,8 @@ mod tests {
         }
         let odd = order(&json!({"results": [item(0, -3.0), item(2, 7.5)]}), 3).expect("an order");
         assert_eq!(odd, Ranking { order: vec![(2, 1.0), (0, 0.0)], tokens: None });
+        let unbounded = order(&json!({"results": [item(0, -3.0), item(1, -8.0), item(2, -0.5)]}), 3).expect("an order");
+        assert_eq!(unbounded.order, [(2, 0.0), (0, 0.0), (1, 0.0)], "as the model said, though all are the least");
     }
 
     #[test]

@@ -116,7 +116,7 @@ abstract class Calls
         }
         foreach (self::$underWay as $call => $engine) {
             $text = 'the PHP request ended while it worked on this call: ' . (error_get_last()['message'] ?? 'exit');
-            Native::complete($engine, $call, self::FAILED, (string) json_encode(['message' => mb_substr(mb_scrub($text), 0, 10_000)]));
+            Native::complete($engine, $call, self::FAILED, (string) json_encode(['message' => substr($text, 0, 10_000)], JSON_INVALID_UTF8_SUBSTITUTE));
         }
         foreach (array_keys(self::$open) as $stream) {
             Native::leave($stream);

@@ -126,15 +126,20 @@ final class Native
     private static function ending(\FFI $library): \FFI
     {
         $process = getmypid();
-        register_shutdown_function(static function () use ($library, $process): void {
-            if ($process === getmypid()) {
-                Calls::leaveAll();
+        $end = static function () use ($library, $process): void {
+            try {
+                if ($process === getmypid()) {
+                    Calls::leaveAll();
+                }
+            } finally {
+                if (PHP_SAPI === 'cli') {
+                    // One thread: a call that is open now is answered by nobody.
+                    $library->studio_shutdown(2_000);
+                }
             }
-            if (PHP_SAPI === 'cli') {
-                // One thread: a call that is open now is answered by nobody.
-                $library->studio_shutdown(2_000);
-            }
-        });
+        };
+        // Behind the functions that the application registers: they may still read an answer.
+        register_shutdown_function(static fn () => register_shutdown_function($end));
         return $library;
     }
 }

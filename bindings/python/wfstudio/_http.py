@@ -87,4 +87,4 @@ def whole(told):
 def torn(told, failure):
     """Whether an answer that broke off must be seen to: events are whole, and their readers come again with the position that they have."""
     kind = next((value for name, value in told["headers"] if name.lower() == "content-type"), "")
-    return failure.code != g.CLOSED or not kind.startswith("text/event-stream")
+    return failure.code not in (g.CLOSED, g.CANCELLED) or not kind.startswith("text/event-stream")

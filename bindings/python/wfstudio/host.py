@@ -126,7 +126,8 @@ class Hosts:
             return engine.hosts
 
     def add(self, calls):
-        self._calls = [*self._calls, calls]
+        with _joining:
+            self._calls = [*self._calls, calls]
         return calls
 
     def declare(self):

@@ -29,7 +29,7 @@ impl Rerank {
             return Ok(None);
         }
         let text = |key: &'static str| {
-            let text = given(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty() && text.len() <= 255);
+            let text = given(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty() && text.chars().count() <= 255);
             text.map(str::to_owned).ok_or_else(|| (key, "must be a text of 1 to 255 characters".to_owned()))
         };
         let (provider, model) = (text("provider")?, text("model")?);

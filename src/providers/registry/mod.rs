@@ -323,7 +323,7 @@ impl Provider for Named<'_> {
             if let (Family::Vertex, Err(failure), Some(token)) = (self.entry.family, &answer, &found.credential)
                 && failure.fault.code == FaultCode::ProviderAuth
             {
-                self.entry.tokens.forget(token).await;
+                self.entry.tokens.forget(token);
             }
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),

@@ -101,11 +101,10 @@ impl Tokens {
         }
     }
 
-    /// A token that was refused is not used again: the next call asks for another one.
-    pub async fn forget(&self, token: &Secret) {
-        let seats: Vec<Arc<Seat>> = self.0.lock().values().cloned().collect();
-        for seat in seats {
-            let mut kept = seat.0.lock().await;
+    /// A token that was refused is not used again: the next call asks for another one. Where one is being asked for already, nothing is to be done.
+    pub fn forget(&self, token: &Secret) {
+        for seat in self.0.lock().values() {
+            let Ok(mut kept) = seat.0.try_lock() else { continue };
             if kept.token.as_ref().is_some_and(|held| held.token.0 == token.0) {
                 kept.token = None;
             }

@@ -6,6 +6,7 @@ declare(strict_types=1);
 
 namespace Studio\Http;
 
+use Studio\CancelledError;
 use Studio\ClosedError;
 use Studio\InvalidError;
 use Studio\Stream;
@@ -46,7 +47,7 @@ final class Exchange
                 return self::problem(413, 'Content Too Large', "the body is longer than {$told['body_limit']} bytes and was not read to its end; nothing was done");
             }
             return self::answered($studio->http($type === null ? $head : self::retyped($head, $type, strlen($bytes)), $bytes));
-        } catch (ClosedError $closed) {
+        } catch (ClosedError|CancelledError $closed) {
             return self::problem(503, 'Service Unavailable', $closed->getMessage());
         } catch (InvalidError $invalid) {
             return self::problem($invalid->status() ?? 400, $invalid->problem['title'] ?? 'Bad Request', $invalid->getMessage());

@@ -174,7 +174,7 @@ module WfStudio
       end
     rescue StandardError => e # an executor that takes no more; this thread has to go on
       @lock.synchronize { @active.delete(id) }
-      call.answer { raise e }
+      call&.answer { raise e }
     end
 
     # No more calls come; those under way are told that nobody waits.

@@ -167,7 +167,7 @@ module WfStudio
       while (piece = @stream.read)
         yield piece.last
       end
-    rescue Closed
+    rescue Closed, Cancelled
       # Events are whole, and their readers come again with the position that they have; of all else the server breaks the connection.
       raise unless @events
     end
