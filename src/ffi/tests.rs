@@ -87,12 +87,32 @@ fn the_list_of_runs_takes_the_filters_of_its_route() {
     assert!(engine.call("trace.list".into(), r#"{"model":"script-1","min_cost":"0.5","revision":1}"#.into()).is_ok());
 }
 
-#[test]
-fn traces_usage_and_calls_of_a_stream_come_through_functions_of_their_own() {
-    let engine = StudioEngine::shared("functions of their own".into(), CONFIG.into()).expect("an engine");
+/// An engine with a workflow `pays`, which calls a tool of the host.
+fn paying(name: &str) -> std::sync::Arc<StudioEngine> {
+    let engine = StudioEngine::shared(name.into(), CONFIG.into()).expect("an engine");
     let graph = crate::model::sketch::graph("start -> tool_1{tool_ref: \"host:pay\"} -> stop").expect("a sketch");
     engine.set_host(r#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#.into(), None).expect("a host");
     engine.call("workflow.save".into(), serde_json::json!({"slug": "pays", "name": "Pays", "graph": graph}).to_string()).expect("a workflow");
+    engine
+}
+
+#[test]
+fn the_span_of_the_host_that_a_run_is_part_of_goes_on_to_its_calls() {
+    let engine = paying("the span of the host");
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (given, told) in [(parent, [parent.into(), "a=1".into()]), ("00-malformed", [serde_json::Value::Null, serde_json::Value::Null])] {
+        let request = serde_json::json!({"workflow": "pays", "message": "hi", "traceparent": given, "tracestate": "a=1"});
+        let stream = engine.run(request.to_string()).expect("a stream");
+        let call: serde_json::Value = serde_json::from_str(&engine.next_host_call(10_000).expect("open").expect("a call")).expect("JSON");
+        assert_eq!(["traceparent", "tracestate"].map(|name| call["payload"][name].clone()), told, "{call}");
+        engine.complete_host_call(call["call_id"].as_i64().expect("a number"), 1, "1".into()).expect("it is taken");
+        while stream.next_batch(5000, 0).expect("bytes").is_some() {}
+    }
+}
+
+#[test]
+fn traces_usage_and_calls_of_a_stream_come_through_functions_of_their_own() {
+    let engine = paying("functions of their own");
     let stream = engine.run(r#"{"workflow":"pays","message":"hi","host_calls":"inline"}"#.into()).expect("a stream");
     assert_eq!(stream.next_host_call(), None, "none came yet");
     let call = loop {
@@ -139,4 +159,19 @@ fn what_is_started_is_told_by_its_number_and_brings_its_head_first() {
     assert!(engine.complete_host_call(-1, 1, String::new()).is_err() && engine.ready(0, -1).is_err());
     engine.shutdown(5_000).expect("closed");
     assert!(matches!(engine.ready(-1, 8), Err(StudioError::Failed { code: -5, .. })));
+}
+
+#[test]
+fn streams_that_are_open_together_are_told_apart() {
+    let engine = StudioEngine::shared("told apart".into(), CONFIG.into()).expect("an engine");
+    let [one, other] = ["about", "health"].map(|op| engine.start(op.into(), "{}".into(), Vec::new()).expect("a stream"));
+    let both = std::collections::BTreeSet::from([one.number(), other.number()]);
+    assert_eq!(both.len(), 2);
+    let mut told = std::collections::BTreeSet::new();
+    while told.len() < 2 {
+        let ready = engine.ready(10_000, 8).expect("open");
+        assert!(!ready.is_empty(), "only {told:?} of {both:?} are told");
+        told.extend(ready);
+    }
+    assert_eq!(told, both);
 }

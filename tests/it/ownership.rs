@@ -120,3 +120,29 @@ async fn what_a_call_gave_is_stored_although_another_panics_at_once() {
     until("the payment is in the log", paid).await;
     assert_eq!(host.payments.load(Ordering::SeqCst), 1);
 }
+
+#[tokio::test]
+async fn a_cancel_is_told_to_the_owner_while_its_lease_lasts_and_made_here_when_it_is_over() {
+    let idle = json!({"worker": {"in_process": false}});
+    let folder = tempfile::tempdir().expect("a folder");
+    let (owner, other) = (Bench::on_disk(idle.clone(), folder.path()), Bench::on_disk(idle, folder.path()));
+    let hands = Hands::default();
+    owner.studio.set_host(Arc::new(hands.clone()), Hands::declaration());
+    let sketch = "start -> tool_1{tool_ref: \"host:stuck\"} -> stop";
+    let workflow = owner.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await;
+    for over in [false, true] {
+        let before = hands.calls().len();
+        let run = owner.start(&workflow, json!({"message": "go"})).await.run;
+        until("a call", async || hands.calls().len() > before).await;
+        let mut held = row(&other, run).await;
+        if over {
+            let taken = other.studio.world().store.write(move |tx| queue::claim(tx, "", &run, held.fence, "gone", Timestamp(1))).await;
+            held = taken.expect("a store").expect("it was there to be taken");
+        }
+        let (_, told) = other.studio.cancel(&other.scope, &run.to_string()).await.expect("a cancel");
+        assert!(!over || told.as_str() == "cancelled", "nobody else is to end it: {}", told.as_str());
+        until("the end", async || row(&other, run).await.status == "cancelled").await;
+        let ended = row(&other, run).await;
+        assert_eq!(ended.fence, held.fence + i64::from(over), "whoever holds it ends it, and nobody takes it from them");
+    }
+}

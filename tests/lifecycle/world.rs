@@ -18,7 +18,7 @@ use super::deeds::{LEANINGS, Leaning};
 use super::engine::{Engine, Limits, Time};
 use super::fair::{self, Moment};
 use super::graphs::{self, Taste};
-use super::host::{Book, Manners};
+use super::host::{Book, Life, Manners};
 use super::model::{Calms, Fact, Fault, Ignored, Span};
 
 /// One event as a reader was told it: number, name, data.
@@ -51,7 +51,7 @@ pub struct World {
     pub engines: Vec<Engine>,
     pub spans: Vec<Span>,
     /// The engine that was taken out last, and which runs were counted as lost with it.
-    counted: (String, Vec<bool>),
+    counted: Option<(String, Arc<Life>, Vec<bool>)>,
     pub owners: Vec<String>,
     pub sketches: Vec<String>,
     pub workflows: Vec<String>,
@@ -88,7 +88,7 @@ impl World {
         };
         let sketches = (0..2).map(|_| graphs::sketch(&mut chance, taste)).collect();
         let mut world = Self {
-            leaning, limits, time: Arc::default(), book: Arc::new(Book::new(manners)), engines: Vec::new(), spans: Vec::new(), counted: Default::default(),
+            leaning, limits, time: Arc::default(), book: Arc::new(Book::new(manners)), engines: Vec::new(), spans: Vec::new(), counted: None,
             owners: Vec::new(), sketches, workflows: Vec::new(), agents: Vec::new(), threads: Vec::new(), facts: Vec::new(),
             readers: Vec::new(), steps: Vec::new(), stepped: BTreeMap::new(), calms: Calms::default(), ignored, story: Vec::new(), scope: Scope::default(),
             place: folder.path().to_path_buf(), _folder: folder,
@@ -173,7 +173,7 @@ impl World {
         let cut = engine.life.cut.lock().expect("a lock").clone();
         let lost: Vec<bool> = before.iter().zip(&after).zip(&self.facts).map(|((before, after), fact)| held(before) || held(after) || cut.contains(&fact.id)).collect();
         self.facts.iter_mut().zip(&lost).for_each(|(fact, lost)| fact.deaths += u32::from(*lost));
-        self.counted = (engine.owner.clone(), lost);
+        self.counted = Some((engine.owner.clone(), Arc::clone(&engine.life), lost));
         for reader in self.readers.iter().filter(|reader| reader.engine == engine.no) {
             reader.task.abort();
         }
@@ -185,13 +185,15 @@ impl World {
         self.spans[no].gone = Some(self.book.tick());
     }
 
-    /// A process that was taken out last is dead. What it took at the very end, on another connection than it was asked by, it died with too.
+    /// A process that was taken out last is dead. What it took at the very end, on another connection than it was asked by, it died with too, also where
+    /// the write that died gave the run back.
     pub async fn dead(&mut self, no: usize) {
         self.gone(no);
-        let (owner, counted) = std::mem::take(&mut self.counted);
+        let Some((owner, life, counted)) = self.counted.take() else { return };
         let held = self.held_by(&owner).await;
+        let cut = life.cut.lock().expect("a lock").clone();
         for (fact, (held, counted)) in self.facts.iter_mut().zip(held.into_iter().zip(counted)) {
-            fact.deaths += u32::from(held && !counted);
+            fact.deaths += u32::from((held || cut.contains(&fact.id)) && !counted);
         }
     }
 

@@ -297,3 +297,26 @@ impl Speaker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::chat::Attachment;
+
+    #[test]
+    fn a_message_weighs_at_most_its_bytes_and_one_with_files_is_counted_anew() {
+        let mut room = Room { most: None, known: None, window: None, user: 0, recorded: false, place: 0, overflowed: None };
+        let text = Message::text(Role::Tool, "x".repeat(40));
+        room.add(&text);
+        assert_eq!(room.most, None, "nobody reported or counted any");
+        room.report(Some(100), 3);
+        room.add(&text);
+        room.add(&text);
+        assert_eq!((room.most, room.known), (Some(180), Some((100, 3))));
+        let file = Attachment { kind: "image".into(), mime_type: "image/png".into(), storage_key: "k".into(), name: None, size: None };
+        room.add(&Message { attachments: vec![file], ..text.clone() });
+        assert_eq!((room.most, room.known), (None, Some((100, 3))), "what was reported still counts");
+        room.add(&text);
+        assert_eq!(room.most, None);
+    }
+}

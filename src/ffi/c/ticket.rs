@@ -245,6 +245,37 @@ mod tests {
         assert_eq!((back.kind, back.epoch, back.generation, back.slot), (most.kind, most.epoch, most.generation, most.slot));
     }
 
+    #[cfg(unix)]
+    #[test]
+    #[ignore = "run by the test below, in a process of its own"]
+    fn in_a_process_that_forks() {
+        let open = || super::super::super::door::process::open(br#"{"environment":"local","database":{"path":":memory:"}}"#).ok().expect("an engine");
+        let (used, untouched) = (open(), open());
+        assert!(used.call("ops", b"").is_ok());
+        let [used, untouched] = [&used, &untouched].map(|opened| of_engine(opened).ok().expect("a handle"));
+        let code = |value| engine(pointer::<u8>(value)).err().map(|fault| fault.code);
+        // SAFETY: the child reads two handles and ends at once, whatever other threads were at.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let told = [code(used), code(untouched), code(untouched + 1)];
+            // SAFETY: it ends the child.
+            unsafe { libc::_exit(i32::from(told != [Some(Code::Forked as i32), None, Some(Code::Forked as i32)])) }
+        }
+        let mut status = -1;
+        // SAFETY: the child is ours, and the place for its status is there.
+        assert!(child > 0 && unsafe { libc::waitpid(child, &raw mut status, 0) } == child);
+        assert_eq!((status, code(used), code(untouched), code(untouched + 1)), (0, None, None, Some(Code::BadHandle as i32)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_child_tells_handles_of_its_parent_from_its_own() {
+        let program = std::env::current_exe().expect("this program");
+        let own = ["--exact", "ffi::c::ticket::tests::in_a_process_that_forks", "--ignored", "--nocapture"];
+        let ended = std::process::Command::new(program).args(own).output().expect("a process");
+        assert!(ended.status.success(), "{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    }
+
     #[test]
     fn numbers_that_were_never_given_are_no_handles() {
         for value in [0, 1, 42, 1 << 50, (1 << 53) - 1, u64::MAX, 0x7fff_0000_1234] {

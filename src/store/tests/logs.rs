@@ -57,6 +57,30 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn each_column_that_changes_alone_is_stored() {
+    let same = || RunUpdate { rested_at: Some(Timestamp(8)), awaiting_pause: Some(id(60)), ..update("running") };
+    let changes = [
+        update("running"),
+        RunUpdate { status: "failed", ..same() },
+        RunUpdate { owner: None, ..same() },
+        RunUpdate { started_at: Some(Timestamp(6)), ..same() },
+        RunUpdate { awaiting_pause: Some(id(61)), ..same() },
+        RunUpdate { rested_at: Some(Timestamp(9)), ..same() },
+        RunUpdate { rested_at: None, ..same() },
+    ];
+    for change in changes {
+        let store = fresh();
+        with_run(&store);
+        let wanted = (change.status.to_owned(), change.owner.as_deref().map(str::to_owned), change.started_at, change.awaiting_pause, change.rested_at);
+        let (before, after) = (Append { row: same(), ..growth(1, 3, 1) }, Append { row: change, ..growth(1, 4, 1) });
+        write(&store, move |tx| append(tx, &before)).unwrap();
+        write(&store, move |tx| append(tx, &after)).unwrap();
+        let row = read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap();
+        assert_eq!((row.status, row.owner, row.started_at, row.awaiting_pause, row.rested_at), wanted);
+    }
+}
+
+#[test]
 fn what_may_have_been_stored_is_not_stored_twice() {
     let store = fresh();
     with_run(&store);

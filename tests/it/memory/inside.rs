@@ -161,6 +161,18 @@ async fn what_was_said_is_summarised_when_results_are_not_enough() {
 }
 
 #[tokio::test]
+async fn what_a_turn_cannot_spare_is_sent_whole() {
+    let plan = Plan { calls: 3, at_once: 3, ..Plan::default() };
+    let long = turn(plan, 20_000, json!({"memory_config": {"context_window": 9000}})).await;
+    assert_eq!(long.status(), ("completed", "Done after 3."));
+    long.called_once(3);
+    assert_eq!(long.spans(), Vec::<&Value>::new(), "there was nothing to take out");
+    let bodies = long.caller.bodies();
+    let roles = bodies[1]["messages"].as_array().expect("messages").iter().map(|message| message["role"].as_str().unwrap_or_default());
+    assert_eq!(roles.collect::<Vec<_>>(), ["system", "user", "assistant", "tool", "tool", "tool"]);
+}
+
+#[tokio::test]
 async fn a_request_that_the_provider_finds_too_long_is_halved_once() {
     let plan = Plan { calls: 30, at_once: 1, window: 8000, ..Plan::default() };
     let long = turn(plan.clone(), 4000, json!({"memory_config": {"context_window": 1_000_000}})).await;

@@ -2,6 +2,8 @@
 
 mod beginning;
 mod pace;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::collections::HashSet;

@@ -116,3 +116,24 @@ async fn a_part_of_an_answer_is_no_result_where_parts_are_heard() {
     hosting.complete(numbers[1], 1, part()).expect("a tool may answer so");
     assert_eq!(tool.await, Ok(part()));
 }
+
+#[test]
+fn a_close_waits_for_the_callback_under_way_and_not_for_one_that_ended() {
+    let (hosting, returned) = (Arc::new(Hosting::default()), Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let (begins, begun) = std::sync::mpsc::channel();
+    let counts = Arc::clone(&returned);
+    hosting.answer_by(Some(Arc::new(move |_| {
+        let _nobody_waits = begins.send(());
+        std::thread::sleep(Duration::from_millis(200));
+        counts.fetch_add(1, Ordering::SeqCst) < 9
+    })));
+    hosting.notify(HostOp::Log, &json!({}));
+    std::thread::scope(|threads| {
+        threads.spawn(|| hosting.notify(HostOp::Log, &json!({})));
+        assert_eq!(begun.iter().take(2).count(), 2);
+        let began = Instant::now();
+        hosting.close(Some(began + Duration::from_secs(10)));
+        assert_eq!(returned.load(Ordering::SeqCst), 2, "the second is waited for");
+        assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    });
+}
