@@ -210,6 +210,26 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_before_a_look_is_seen_by_it_and_a_ring_behind_it_is_news() {
+        let (bell, _) = Bell::new();
+        let news = Arc::new(Notification::default());
+        let told = || news.take(0, 9).ok();
+        bell.join(&news, 7);
+        bell.ring();
+        assert_eq!(told(), Some(vec![7]));
+        bell.ring();
+        bell.look();
+        bell.empty();
+        assert_eq!(told(), Some(vec![]), "the look saw it");
+        bell.ring();
+        assert_eq!(told(), Some(vec![7]), "nothing was left to see");
+        bell.look();
+        bell.ring();
+        bell.empty();
+        assert_eq!(told(), Some(vec![7]), "it rang behind the look");
+    }
+
+    #[test]
     fn whoever_reads_the_descriptor_is_told_again() {
         let (bell, _) = Bell::new();
         let mut descriptor = borrowed(&bell);

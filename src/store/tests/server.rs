@@ -238,3 +238,50 @@ fn a_connection_that_broke_does_not_hold_up_the_next() {
     assert_eq!(done, Ok(Some(7)));
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_statement_that_an_administrator_cancels_is_done_again() {
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let (Some(store), Some(other)) = (store_at(&schema), store_at(&schema)) else { return };
+    let (tells, told) = std::sync::mpsc::channel::<i64>();
+    let administrator = std::thread::spawn(move || {
+        let process = told.recv().unwrap();
+        let cancel = move |tx: &mut Tx<'_>| {
+            let sql = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND query LIKE '%pg_sleep(9)%'";
+            tx.query_one(sql, params![process], |_| Ok(()))
+        };
+        while write(&other, cancel).unwrap().is_none() {}
+    });
+    let mut tries = 0;
+    let done = write(&store, move |tx| {
+        tries += 1;
+        if tries == 1 {
+            let process = tx.query_one("SELECT pg_backend_pid()", &[], |row| row.int(0))?.unwrap();
+            tells.send(process).unwrap();
+            tx.query_one("SELECT pg_sleep(9)", &[], |_| Ok(()))?;
+        }
+        Ok(tries)
+    });
+    administrator.join().unwrap();
+    assert_eq!(done, Ok(2), "what is cancelled early did not take too long");
+}
+
+#[test]
+fn a_connection_that_became_read_only_is_replaced() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let store = fresh();
+    write(&store, |tx| runs::insert(tx, &run(1)).map(drop)).unwrap();
+    let mut processes = Vec::new();
+    let done = write(&store, move |tx| {
+        processes.extend(tx.query_one("SELECT pg_backend_pid()", &[], |row| row.int(0))?);
+        if processes.len() == 1 {
+            tx.execute("SET TRANSACTION READ ONLY", &[])?;
+        }
+        tx.execute("UPDATE #runs SET waiting_ms = 7 WHERE id = $1", params![&id(1).text()])?;
+        Ok(processes.clone())
+    });
+    let processes = done.unwrap();
+    assert!(processes.len() == 2 && processes[0] != processes[1], "the next try has a connection of its own: {processes:?}");
+}

@@ -77,6 +77,20 @@ fn a_call_rings_the_stream_of_its_run_alone() {
 }
 
 #[test]
+fn calls_of_a_run_that_becomes_known_later_come_to_its_stream_alone() {
+    let hosting = Arc::new(Hosting::default());
+    let _bells = [1, 2].map(|stream| {
+        let (bell, _waker) = Bell::new();
+        hosting.bring(stream, None, Arc::clone(&bell));
+        bell
+    });
+    hosting.follow(1, "one");
+    hosting.notify(HostOp::ToolCall, &json!({"trace_id": "one"}));
+    assert!(hosting.next_for(2).is_none(), "it is another run's");
+    assert!(hosting.next_for(1).is_some());
+}
+
+#[test]
 fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() {
     let (hosting, called) = (Arc::new(Hosting::default()), Arc::new(std::sync::atomic::AtomicU64::new(0)));
     let counts = Arc::clone(&called);
