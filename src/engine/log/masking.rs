@@ -177,3 +177,20 @@ impl Journal {
         rest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{OFTEN, grew};
+
+    #[test]
+    fn a_long_text_that_is_held_back_is_looked_at_a_few_times_each_time_it_doubles() {
+        const PIECE: usize = 16;
+        let looks = |from: usize, to: usize| (from / PIECE..to / PIECE).filter(|at| grew(at * PIECE, (at + 1) * PIECE)).count();
+        assert_eq!(looks(0, OFTEN), OFTEN / PIECE, "a short one with each piece");
+        for doubled in 0..10 {
+            let from = OFTEN << doubled;
+            let looks = looks(from, 2 * from);
+            assert!((4..=9).contains(&looks), "{looks} looks from {from} bytes on");
+        }
+    }
+}
