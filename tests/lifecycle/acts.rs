@@ -290,18 +290,22 @@ impl World {
         let id = self.facts[run].id.to_string();
         let asked = self.book.tick();
         let answer = self.within(no, "a cancel", studio.cancel(&self.scope.clone(), &id)).await?;
-        // A worker may have taken it meanwhile.
+        // A worker may have taken it meanwhile, and may have ended it by now.
         let driver = driver.filter(|driver| self.lives(*driver));
         let now = match &answer {
-            Ok((_, status)) if driver.is_none() && status.as_str() == "running" => self.row(run).await.and_then(|row| self.engine_of(row.owner.as_deref())),
+            Ok((_, status)) if driver.is_none() && status.as_str() == "running" => self.row(run).await,
             Ok(_) | Err(_) => None,
         };
-        let driver = driver.or(now).filter(|driver| self.lives(*driver));
+        let was_driven = now.as_ref().is_some_and(|row| matches!(row.status.as_str(), "completed" | "failed"));
+        let driver = driver.or_else(|| self.engine_of(now?.owner.as_deref())).filter(|driver| self.lives(*driver));
         let told = answer.as_ref().map_or_else(|error| error.message.clone(), |(_, status)| status.as_str().to_owned());
         self.tell(format!("engine {no} cancels {} (driven by {driver:?}): {told}", self.facts[run].marker));
         let at = self.book.tick();
         match answer {
-            Ok((_, status)) => self.facts[run].cancels.push(Asked { at, sure: true, what: Cancel { over: status.as_str() == "cancelled", driver } }),
+            Ok((_, status)) => {
+                let what = Cancel { over: status.as_str() == "cancelled", driver };
+                self.facts[run].cancels.push(Asked { at, sure: !was_driven, what });
+            }
             Err(error) if refused(&error) => {}
             Err(_) => self.facts[run].cancels.push(Asked { at: asked, sure: false, what: Cancel { over: false, driver } }),
         }
