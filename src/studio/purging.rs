@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Scope, Studio};
+use crate::engine;
 use crate::error::{Kind, Result};
 use crate::model::{Id, Timestamp};
 use crate::store::files::attachments;
@@ -66,8 +67,8 @@ impl Studio {
             if paused.is_empty() {
                 break;
             }
-            for (tenant, run) in paused {
-                all.runs += u64::from(self.give_up(&tenant, run).await?);
+            for (tenant, run, fence) in paused {
+                all.runs += u64::from(self.give_up(&tenant, run, fence).await?);
                 told(&all);
             }
         }
@@ -107,13 +108,12 @@ impl Studio {
     }
 
     /// Cancels a paused run and removes it; false when somebody answered it meanwhile.
-    async fn give_up(&self, tenant: &str, run: Id) -> Result<bool> {
-        let (scope, run) = (Scope { tenant: tenant.into(), user: None }, run.to_string());
-        let done = match self.cancel(&scope, &run).await {
-            Ok(_) => self.delete_run(&scope, &run).await,
-            Err(error) => Err(error),
-        };
-        match done {
+    async fn give_up(&self, tenant: &str, run: Id, fence: i64) -> Result<bool> {
+        let scope = Scope { tenant: tenant.into(), user: None };
+        if !engine::cancel_paused(self.world(), &scope.tenant, run, fence).await? {
+            return Ok(false);
+        }
+        match self.delete_run(&scope, &run.to_string()).await {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.kind, Kind::InvalidState | Kind::NotFound) => Ok(false),
             Err(error) => Err(error),

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use wfstudio::Studio;
 use wfstudio::clock::{Clock, SystemClock};
 use wfstudio::model::{Id, Timestamp};
+use wfstudio::store::upkeep::retention::Purged;
+use wfstudio::studio::runs::requests::ResumeRequest;
 use wfstudio::studio::{Examination, Level, Options, Scope, TraceQuery};
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +92,34 @@ async fn retention_removes_what_is_old_and_never_what_is_at_work() {
     let again = late.purge(CancellationToken::new()).await.expect("a purge");
     assert_eq!((again.runs, again.threads), (0, 0));
     let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_leaves_what_is_answered_while_it_is_at_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let ask = "start -> human_1{prompt: \"Well?\"} -> human_2{prompt: \"And?\"} -> stop";
+    let (first, second, third) = (story.run(ask).await.id, story.run(ask).await.id, story.run(ask).await.id);
+    let late = later(folder.path(), json!({"worker": {"in_process": false}, "async_runs_enabled": true, "retention": {"paused_days": 5}}), 6 * DAY);
+    let answered = std::sync::Mutex::new(false);
+    // Between its first run and its second one, a person answers both of the others: one goes on and waits again, one waits for a worker.
+    let answer = |_: &Purged| {
+        if std::mem::replace(&mut *answered.lock().expect("a lock"), true) {
+            return;
+        }
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                story.resume(&second, json!({"message": "yes"})).await;
+                let body = ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
+                late.resume(&Scope::default(), &third, body, true).await.expect("an answer");
+            });
+        });
+    };
+    let removed = late.purge_telling(CancellationToken::new(), answer).await.expect("a purge");
+    assert_eq!(removed.runs, 1, "what waited all the time");
+    assert_eq!([known(&late, &first).await, known(&late, &second).await, known(&late, &third).await], [false, true, true]);
+    let status = async |run: &str| late.trace(&Scope::default(), run, TraceQuery::default()).await.expect("a trace")["trace"]["status"].clone();
+    assert_eq!([status(&second).await, status(&third).await], ["awaiting_input", "queued"]);
 }
 
 #[tokio::test]

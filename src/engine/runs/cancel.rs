@@ -51,6 +51,20 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
 }
 
+/// Cancels a run that is paused with this fence; false when somebody answered, cancelled or removed it meanwhile.
+///
+/// # Errors
+/// The store; a log that cannot be read now.
+pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64) -> Result<bool> {
+    let scope = Arc::clone(tenant);
+    let row = world.store.read(move |tx| runs::get(tx, &scope, &run)).await?;
+    let is_paused = |row: &RunRow| row.fence == fence && Status::parse(&row.status).is_some_and(Status::paused);
+    match row.filter(is_paused) {
+        Some(row) => cancel_resting(world, tenant, &row).await,
+        None => Ok(false),
+    }
+}
+
 /// Somebody works on a running run: it is driven here, or its owner's lease is not over.
 fn is_held(world: &World, row: &RunRow) -> bool {
     row.lease_until.is_some_and(|until| until >= world.common_time()) || world.active.lock().contains_key(&row.id)

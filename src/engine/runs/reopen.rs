@@ -15,7 +15,7 @@ use crate::engine::runs::started::Started;
 use crate::engine::world::World;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::event::{EntityKind, Entry, Event, LaneId};
+use crate::model::event::{Answer, EntityKind, Entry, Event, LaneId};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::log::{self, Append, Appended, Known};
@@ -47,13 +47,14 @@ pub(in crate::engine) async fn go_on(
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
     let (seq, at) = (run.head + 1, world.clock.now());
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
-    let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
+    let (head, messages, files) = (run.head, projection::answer_message(world, &run, &entry), files_of(&event));
     let before = ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Told::Entry(Arc::clone(&entry)));
     let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.messages = messages;
+    append.files = files;
     if let Event::Retried(retried) = &entry.event {
         append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
     }
@@ -77,6 +78,13 @@ pub(in crate::engine) async fn go_on(
         leases::drive_here(world, run, start, rows, Arc::clone(tenant), ownership, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))
+}
+
+/// Files that an answer brings: they stay as long as the run.
+fn files_of(event: &Event) -> Vec<Arc<str>> {
+    let Event::Resumed(resumed) = event else { return Vec::new() };
+    let Answer::Human { attachments, .. } = &resumed.answer else { return Vec::new() };
+    attachments.iter().map(|file| file.storage_key.as_str().into()).collect()
 }
 
 /// Child runs that are over.

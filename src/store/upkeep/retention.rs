@@ -124,16 +124,19 @@ fn runs_before(tx: &mut Tx<'_>, before: i64, after: &str, limit: usize) -> Resul
     )
 }
 
+/// A paused run: its tenant, its id, its fence.
+pub type Paused = (String, Id, i64);
+
 /// Paused runs that nobody answered for longer than they may wait: they are cancelled, then removed. Moves the place on.
-pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
+pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Vec<Paused>, StoreError> {
     let Some(before) = Limits::of(keep, now).paused else { return Ok(Vec::new()) };
     let found = tx.query(
-        "SELECT tenant, id FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL \
+        "SELECT tenant, id, fence FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL \
          AND status IN ('awaiting_input', 'awaiting_tool_approval') AND rested_at < $3 ORDER BY id LIMIT $4",
         params![&place.paused, &first_id(before), before, limit as u64],
-        run_row,
+        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
     )?;
-    if let Some((_, last)) = found.last() {
+    if let Some((_, last, _)) = found.last() {
         place.paused = last.to_string();
     }
     Ok(found)

@@ -139,3 +139,23 @@ fn remove_files(folder: &std::path::Path) -> usize {
     }
     removed
 }
+
+#[tokio::test]
+async fn a_file_of_an_answer_stays_as_long_as_its_run() {
+    let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    let ask = "start -> human_1{prompt: \"Which?\"} -> human_2{prompt: \"Sure?\"} -> agent_1{provider: script, model: m} -> stop";
+    let run = story.run(ask).await;
+    let file = upload(&story, "cat.png", png(8, 8)).await;
+    let (studio, scope) = (&story.bench.studio, &story.bench.scope);
+    story.resume(&run.id, json!({"message": "this one", "attachments": [file]})).await;
+    let thread = story.trace(&run.id).await["trace"]["thread_id"].as_str().expect("a thread").to_owned();
+    let key = file["storage_key"].as_str().expect("a key");
+    studio.delete_thread(scope, &thread).await.expect("its run rests");
+    studio.attachment(scope, key).await.expect("the run waits with it");
+    story.resume(&run.id, json!({"message": "yes"})).await;
+    let trace = whole(&story, &run.id).await;
+    assert_eq!(spans(&trace)[0]["input"][0]["attachments"][0]["name"], "cat.png", "{trace}");
+    studio.delete_run(scope, &run.id).await.expect("it is over");
+    studio.delete_thread(scope, &thread).await.expect("its run wrote to it again");
+    assert!(studio.attachment(scope, key).await.is_err(), "nothing refers to it any more");
+}
