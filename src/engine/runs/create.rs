@@ -171,7 +171,7 @@ impl Fresh {
         append.made = Some(Box::new(self.made(world, started)));
         append.entries.clone_from(&self.entries);
         append.parts = self.parts();
-        append.files = self.files();
+        append.named = self.files();
         let (hook, id) = (Arc::clone(world), run.id);
         let write = move |tx: &mut Tx<'_>| {
             hook.boundary(Boundary::Before, id, 0);

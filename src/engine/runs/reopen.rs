@@ -15,7 +15,7 @@ use crate::engine::runs::started::Started;
 use crate::engine::world::World;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::event::{EntityKind, Entry, Event, LaneId};
+use crate::model::event::{Answer, EntityKind, Entry, Event, LaneId};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::log::{self, Append, Appended, Known};
@@ -56,6 +56,11 @@ pub(in crate::engine) async fn go_on(
     append.messages = messages;
     if let Event::Retried(retried) = &entry.event {
         append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
+    }
+    if let Event::Resumed(resumed) = &entry.event
+        && let Answer::Human { attachments, .. } = &resumed.answer
+    {
+        append.named = attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
     }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);

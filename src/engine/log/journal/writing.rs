@@ -93,7 +93,7 @@ impl Journal {
         if core.pending.stored_head == 0 && let Some(beginning) = &mut *self.beginning.lock() {
             append.made = beginning.give(&append.row);
             rows.parts.append(&mut beginning.parts);
-            rows.files.append(&mut beginning.files);
+            append.named.append(&mut beginning.files);
         }
         append.entries = std::mem::take(&mut core.pending.entries);
         core.pending.bytes = 0;
