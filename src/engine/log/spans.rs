@@ -104,6 +104,7 @@ impl SpanWriter<'_> {
             | Event::Resumed(_)
             | Event::Retried(_)
             | Event::TakenOver { .. }
+            | Event::ClockJumped { .. }
             | Event::Requeued { .. }
             | Event::PromptBuilt { .. }
             | Event::ToolsCalled { .. }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::clock::Passing;
 use crate::engine::leases::Start;
 use crate::engine::leases;
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
@@ -45,6 +46,7 @@ pub(in crate::engine) async fn go_on(
     let mut telling = loaded.telling(world, false);
     let after = telling.ordered.last;
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
+    let passing = Passing::new(&*world.clock);
     let (seq, at) = (run.head + 1, world.clock.now());
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
     let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
@@ -78,7 +80,7 @@ pub(in crate::engine) async fn go_on(
         let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(Some(known));
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None };
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, run, start, rows, Arc::clone(tenant), ownership, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))

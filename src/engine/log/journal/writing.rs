@@ -87,6 +87,7 @@ impl Journal {
         (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
         let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
+        row.working_ms -= self.ahead(core, self.world.clock.now()).unwrap_or(0).min(row.working_ms);
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.ownership.fence, row);
