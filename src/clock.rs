@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::{Id, Timestamp};
 
@@ -10,6 +10,10 @@ use crate::model::{Id, Timestamp};
 pub trait Clock: Send + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;
+    /// Milliseconds that pass while this process can work, whatever becomes of the wall clock. None: only the wall clock is known.
+    fn steady(&self) -> Option<i64> {
+        None
+    }
     /// A new UUIDv7.
     fn id(&self) -> Id;
     /// Unpredictable bytes.
@@ -21,6 +25,7 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock {
     last: AtomicU64,
     seed: OnceLock<u64>,
+    began: OnceLock<Instant>,
 }
 
 impl SystemClock {
@@ -31,6 +36,36 @@ impl SystemClock {
             self.random(&mut seed);
             u64::from_ne_bytes(seed)
         })
+    }
+}
+
+/// So far the wall clock may be ahead of the time that passed: it is corrected in small steps.
+const CORRECTED: i64 = 5_000;
+
+/// How the wall clock goes beside the time that passes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passing {
+    /// What the wall clock says less the time that passed; none when that is not known.
+    offset: Option<i64>,
+}
+
+impl Passing {
+    /// From now on.
+    pub(crate) fn new(clock: &dyn Clock) -> Self {
+        // Where this thread does not go on for a while between the two, no jump is seen.
+        let steady = clock.steady();
+        Self { offset: steady.map(|steady| clock.now().0 - steady) }
+    }
+
+    /// By how many milliseconds the wall clock went ahead up to `now`, which it said just before; none when it may have been corrected.
+    pub(crate) fn ahead(self, clock: &dyn Clock, now: Timestamp) -> Option<u64> {
+        let ahead = now.0 - clock.steady()? - self.offset?;
+        u64::try_from(ahead).ok().filter(|_| ahead > CORRECTED)
+    }
+
+    /// So much of it is known.
+    pub(crate) fn known(&mut self, ahead: u64) {
+        self.offset = self.offset.map(|offset| offset.saturating_add_unsigned(ahead));
     }
 }
 
@@ -46,6 +81,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn steady(&self) -> Option<i64> {
+        i64::try_from(self.began.get_or_init(Instant::now).elapsed().as_millis()).ok()
     }
 
     /// 48 bits of milliseconds, 12 bits of order within one, 62 bits that differ between clocks; never goes back within a process.

@@ -40,6 +40,9 @@ pub enum StoreError {
     /// The thread is another entity's.
     #[error("the thread belongs to another agent or workflow")]
     OtherThread,
+    /// A file that a request names was removed since it was looked up.
+    #[error("the file `{0}` was removed since it was uploaded; nothing was changed; upload it again and send the request with its new key")]
+    FileRemoved(String),
     /// Another request with the same key was accepted at the same time.
     #[error("the first request with this Idempotency-Key is still being accepted; nothing was done; send it again")]
     KeyTaken,
@@ -92,6 +95,7 @@ impl StoreError {
             | Self::Conflict(_)
             | Self::ThreadBusy(_)
             | Self::OtherThread
+            | Self::FileRemoved(_)
             | Self::KeyTaken
             | Self::Place(_)
             | Self::Closed
@@ -110,6 +114,7 @@ impl StoreError {
             | Self::Conflict(_)
             | Self::ThreadBusy(_)
             | Self::OtherThread
+            | Self::FileRemoved(_)
             | Self::KeyTaken
             | Self::Place(_)
             | Self::Server(_)
@@ -164,6 +169,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::OtherThread => return Self::field("thread_id", error.to_string()),
+            StoreError::FileRemoved(_) => return Self::field("attachments", error.to_string()),
             StoreError::ThreadBusy(run) => return Self::new(Kind::ThreadBusy, error.to_string()).with("trace_id", run.to_string()),
             StoreError::Full
             | StoreError::ReadOnly

@@ -4,6 +4,7 @@ mod support;
 
 mod adapters;
 mod agents;
+mod clocks;
 mod closing;
 mod earlier;
 mod api;

@@ -28,9 +28,6 @@ impl World {
         self.time.jump(seconds * 1000);
         let after = self.driven(&lived).await;
         for (fact, driven) in self.facts.iter_mut().zip(before.into_iter().zip(after).map(|(before, after)| before || after)) {
-            if driven && seconds > 0 {
-                fact.worked += seconds * 1000;
-            }
             fact.deaths += u32::from(driven && seconds.abs() > LEASE);
         }
         if seconds < 0 {

@@ -35,6 +35,10 @@ impl Clock for Time {
         Timestamp(self.system.now().0 + self.ahead.load(Ordering::SeqCst))
     }
 
+    fn steady(&self) -> Option<i64> {
+        self.system.steady()
+    }
+
     fn id(&self) -> Id {
         self.system.id()
     }

@@ -50,8 +50,6 @@ pub struct Fact {
     pub cancels: Vec<Asked<Cancel>>,
     pub deleted: bool,
     pub spoiled: bool,
-    /// For how long engines that lived drove it while the clock jumped, in milliseconds.
-    pub worked: i64,
     /// Engines that died or lost their lease while they drove it.
     pub deaths: u32,
     /// How it was seen last, and when.
@@ -61,7 +59,7 @@ pub struct Fact {
 impl Fact {
     pub fn new(id: Id, marker: String, chat: Option<(String, Vec<String>)>) -> Self {
         let (answers, again, cancels) = (Vec::new(), Vec::new(), Vec::new());
-        Self { id, marker, chat, answers, again, cancels, deleted: false, spoiled: false, worked: 0, deaths: 0, seen: None }
+        Self { id, marker, chat, answers, again, cancels, deleted: false, spoiled: false, deaths: 0, seen: None }
     }
 
     /// A person decided that this call may be made again, after one moment and before another.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Passing;
 use crate::engine::drive::{Drive, Drove, Signals};
 use crate::engine::feed::Feed;
 use crate::engine::log::journal::{Journal, Ownership, Stored};
@@ -42,6 +43,8 @@ pub(super) struct Start {
     pub(super) stored: Stored,
     /// Its place among the runs of a worker; none when no worker took it.
     pub(super) place: Option<Place>,
+    /// How the clock goes since the run went to work.
+    pub(super) passing: Passing,
 }
 
 /// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
@@ -173,7 +176,7 @@ pub(super) fn drive_here(
     }
     let id = run.id;
     let tries_left = if queued { world.config.queue_tries.saturating_sub(ownership.tries) } else { 0 };
-    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, ownership, start.stored);
+    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, ownership, start.stored, start.passing);
     // A token of its own below the engine's: runs do not meet in one lock whenever they wait.
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
 use crate::engine::leases::room::{Place, Taking};
 use crate::engine::leases::{Start, drive_here, lease, owner};
@@ -175,7 +176,7 @@ impl World {
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(loaded.known());
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored, place };
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored, place, passing: Passing::new(&*self.clock) };
         let began = run.status == Status::Queued || !taken_over;
         let (takeovers, doubts) = (row.takeovers, run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers, worked_ms: Some(row.working_ms) } };

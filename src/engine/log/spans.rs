@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::engine::log::journal::{Core, Journal};
+use crate::engine::log::masking::Masking;
 use crate::engine::runs::names;
 use crate::engine::world::World;
+use crate::model::agent::Definitions;
 use crate::model::chat::Message;
 use crate::model::event::{
     CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, Fault, FaultCode, LaneId, Measured, PureOutcome, StepCompleted, StepRan,
@@ -46,34 +48,18 @@ impl Watch {
 
 /// Tells of what an entry ends; the run is as it was before the entry.
 pub(in crate::engine) fn tell(world: &World, core: &Core, entry: &Entry, journal: &Journal) {
-    if !world.observer.watches() {
-        return;
+    if world.observer.watches() {
+        let stored = world.keeps_nothing() || journal.is_begun();
+        let told = Told { tenant: &journal.tenant, watch: journal.watch(), masking: journal.masking(), stored, definitions: None };
+        SpanWriter { world, run: &core.run, told, lane: entry.lane, at: entry.at }.tell(entry);
     }
-    let spans = SpanWriter { world, run: &core.run, journal, lane: entry.lane, at: entry.at };
-    match &entry.event {
-        Event::StepRan(ran) => spans.ran(ran),
-        Event::StepStarted(_) | Event::StepRetrying { .. } | Event::StepFailed { .. } => spans.cut_calls(spans.open()),
-        Event::StepCompleted(done) => spans.completed(done),
-        Event::CallStarted(call) => drop(journal.watch().0.lock().begun.insert(call.span, entry.at)),
-        Event::CallFinished(call) => spans.call(call),
-        Event::Measured(measured) => spans.measured(measured),
-        Event::Completed { output, reply } => spans.over(End::Well, None, Some(((**output).clone().into(), reply.clone()))),
-        Event::Failed { fault, node } => spans.over(failed(fault), node.as_deref(), None),
-        Event::Cancelled { .. } => spans.over(End::Cut, None, None),
-        Event::Created(_)
-        | Event::Began
-        | Event::Resumed(_)
-        | Event::Retried(_)
-        | Event::TakenOver { .. }
-        | Event::Requeued { .. }
-        | Event::PromptBuilt { .. }
-        | Event::ToolsCalled { .. }
-        | Event::ModelFallback(_)
-        | Event::CheckpointHit { .. }
-        | Event::BranchStarted { .. }
-        | Event::BranchEnded
-        | Event::Paused(_)
-        | Event::Rested { .. } => {}
+}
+
+/// The same for an entry of a run that nobody drives; it is told once the entry is stored ([`Watch::begun`]).
+pub(in crate::engine) fn tell_resting(world: &World, run: &Run, entry: &Entry, tenant: &Arc<str>, watch: &Watch, definitions: &Definitions) {
+    if world.observer.watches() {
+        let told = Told { tenant, watch, masking: &Masking::of(world, run), stored: false, definitions: Some(definitions) };
+        SpanWriter { world, run, told, lane: entry.lane, at: entry.at }.tell(entry);
     }
 }
 
@@ -81,22 +67,62 @@ fn failed(fault: &Fault) -> End {
     End::Failed { code: fault.code.as_str().into(), message: fault.message.clone() }
 }
 
+/// Whose run it is, and what is remembered of it.
+struct Told<'a> {
+    tenant: &'a Arc<str>,
+    watch: &'a Watch,
+    masking: &'a Masking,
+    /// Others may know of it.
+    stored: bool,
+    /// Those of a run that is not driven here.
+    definitions: Option<&'a Definitions>,
+}
+
 /// One entry of a run, and what is needed to tell of it.
 struct SpanWriter<'a> {
     world: &'a World,
     run: &'a Run,
-    journal: &'a Journal,
+    told: Told<'a>,
     lane: LaneId,
     at: Timestamp,
 }
 
 impl SpanWriter<'_> {
+    fn tell(&self, entry: &Entry) {
+        match &entry.event {
+            Event::StepRan(ran) => self.ran(ran),
+            Event::StepStarted(_) | Event::StepRetrying { .. } | Event::StepFailed { .. } => self.cut_calls(self.open()),
+            Event::StepCompleted(done) => self.completed(done),
+            Event::CallStarted(call) => drop(self.told.watch.0.lock().begun.insert(call.span, entry.at)),
+            Event::CallFinished(call) => self.call(call),
+            Event::Measured(measured) => self.measured(measured),
+            Event::Completed { output, reply } => self.over(End::Well, None, Some(((**output).clone().into(), reply.clone()))),
+            Event::Failed { fault, node } => self.over(failed(fault), node.as_deref(), None),
+            Event::Cancelled { .. } => self.over(End::Cut, None, None),
+            Event::Created(_)
+            | Event::Began
+            | Event::Resumed(_)
+            | Event::Retried(_)
+            | Event::TakenOver { .. }
+            | Event::ClockJumped { .. }
+            | Event::Requeued { .. }
+            | Event::PromptBuilt { .. }
+            | Event::ToolsCalled { .. }
+            | Event::ModelFallback(_)
+            | Event::CheckpointHit { .. }
+            | Event::BranchStarted { .. }
+            | Event::BranchEnded
+            | Event::Paused(_)
+            | Event::Rested { .. } => {}
+        }
+    }
+
     fn open(&self) -> Option<&OpenStep> {
         self.run.lanes.get(&self.lane)?.step.as_deref()
     }
 
     fn take(&self, mut piece: Piece) {
-        self.journal.masking().mask(|masks| {
+        self.told.masking.mask(|masks| {
             match &mut piece.said {
                 None => {}
                 Some(Said::Chat { sent, answer }) => sent.iter_mut().chain(answer).for_each(|message| masks.message(message)),
@@ -106,8 +132,8 @@ impl SpanWriter<'_> {
                 masks.text(message);
             }
         });
-        let mut watched = self.journal.watch().0.lock();
-        if self.world.keeps_nothing() || self.journal.is_begun() {
+        let mut watched = self.told.watch.0.lock();
+        if self.told.stored {
             self.world.observer.take(piece);
         } else {
             watched.early.push(piece);
@@ -115,7 +141,7 @@ impl SpanWriter<'_> {
     }
 
     fn facts(&self) -> Arc<RunFacts> {
-        let mut watched = self.journal.watch().0.lock();
+        let mut watched = self.told.watch.0.lock();
         Arc::clone(watched.facts.get_or_insert_with(|| {
             let (run, created) = (self.run, &self.run.created);
             Arc::new(RunFacts {
@@ -127,7 +153,7 @@ impl SpanWriter<'_> {
                 name: created.entity_name.clone(),
                 thread: created.thread,
                 user: created.user.as_ref().and_then(names::user_id),
-                tenant: Arc::clone(&self.journal.tenant),
+                tenant: Arc::clone(self.told.tenant),
                 began_in: created.trace.clone(),
             })
         }))
@@ -191,8 +217,8 @@ impl SpanWriter<'_> {
     }
 
     fn agent(&self, node: &str, title: String) -> (Work, String) {
-        let definitions = self.world.pinned(self.run.id).unwrap_or_default();
-        let (id, name) = names::agent_of(self.run, node, &definitions);
+        let pinned = if self.told.definitions.is_none() { self.world.pinned(self.run.id).unwrap_or_default() } else { Arc::default() };
+        let (id, name) = names::agent_of(self.run, node, self.told.definitions.unwrap_or(&pinned));
         let stored = id != self.run.created.entity_id;
         let work = Work::Agent { id: stored.then_some(id), child: None };
         (work, if stored { name } else { title })
@@ -290,7 +316,7 @@ impl SpanWriter<'_> {
         piece.response_model.clone_from(&call.response_model);
         piece.first_piece_ms = call.first_piece_ms;
         let heard = {
-            let mut watched = self.journal.watch().0.lock();
+            let mut watched = self.told.watch.0.lock();
             watched.begun.remove(&open.span);
             watched.said.remove(&open.span)
         };
@@ -329,7 +355,7 @@ impl SpanWriter<'_> {
     fn cut_calls(&self, step: Option<&OpenStep>) {
         for (step, call) in step.into_iter().flat_map(|step| step.calls.values().map(move |call| (step, call))) {
             let Call::Open(open) = call else { continue };
-            let begun = self.journal.watch().0.lock().begun.remove(&open.span);
+            let begun = self.told.watch.0.lock().begun.remove(&open.span);
             let Some(begun) = begun else { continue };
             let mut piece = self.call_piece(step, open, None);
             (piece.started, piece.end) = (begun, End::Cut);

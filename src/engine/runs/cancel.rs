@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::engine::drive::node_at_work;
 use crate::engine::log::journal::Ownership;
+use crate::engine::log::spans::{self, Watch};
 use crate::engine::log::{projection, recorded};
 use crate::engine::runs::load::Loaded;
 use crate::engine::runs::{load, reopen, unreadable};
@@ -126,10 +127,11 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
         events.push(Event::Cancelled { node: run.pauses().first().map(|(_, pause)| Arc::clone(&pause.node)) });
     }
     let mut telling = loaded.telling(world, false);
-    let mut entries = Vec::with_capacity(events.len());
+    let (mut entries, watch) = (Vec::with_capacity(events.len()), Watch::default());
     for (seq, event) in (head + 1..).zip(events) {
         let entry = Arc::new(Entry { seq, at: now, lane: 0, event });
         telling.tell(&Told::Entry(Arc::clone(&entry)));
+        spans::tell_resting(world, &run, &entry, tenant, &watch, &loaded.definitions);
         run.apply(&entry);
         entries.push(entry);
     }
@@ -139,5 +141,9 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
     let cut = recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    Ok(reopen::take(world, loaded.row.fence, append, None, None).await?.is_some())
+    let taken = reopen::take(world, loaded.row.fence, append, None, None).await?.is_some();
+    if taken {
+        watch.begun(world);
+    }
+    Ok(taken)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use crate::clock::Passing;
 use crate::engine::leases;
 use crate::engine::log::journal::{Beginning, Boundary, Ownership, Stored};
 use crate::engine::runs::load::tell_all;
@@ -171,7 +172,7 @@ impl Fresh {
         append.made = Some(Box::new(self.made(world, started)));
         append.entries.clone_from(&self.entries);
         append.parts = self.parts();
-        append.files = self.files();
+        append.named = self.files();
         let (hook, id) = (Arc::clone(world), run.id);
         let write = move |tx: &mut Tx<'_>| {
             hook.boundary(Boundary::Before, id, 0);
@@ -280,7 +281,7 @@ impl Fresh {
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
     fn drive(self, world: &Arc<World>, stored: Stored) {
-        let start = leases::Start { telling: self.telling(world), told: self.entries, failed: Vec::new(), stored, place: None };
+        let start = leases::Start { telling: self.telling(world), told: self.entries, failed: Vec::new(), stored, place: None, passing: Passing::new(&*world.clock) };
         leases::drive_here(world, self.run, start, 0, self.tenant, self.ownership, self.pinned.read, Vec::new());
     }
 }

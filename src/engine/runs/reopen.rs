@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::clock::Passing;
 use crate::engine::leases::Start;
 use crate::engine::leases;
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
@@ -45,6 +46,7 @@ pub(in crate::engine) async fn go_on(
     let mut telling = loaded.telling(world, false);
     let after = telling.ordered.last;
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
+    let passing = Passing::new(&*world.clock);
     let (seq, at) = (run.head + 1, world.clock.now());
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
     let (head, messages, files) = (run.head, projection::answer_message(world, &run, &entry), files_of(&event));
@@ -57,6 +59,11 @@ pub(in crate::engine) async fn go_on(
     append.files = files;
     if let Event::Retried(retried) = &entry.event {
         append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
+    }
+    if let Event::Resumed(resumed) = &entry.event
+        && let Answer::Human { attachments, .. } = &resumed.answer
+    {
+        append.named = attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
     }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
@@ -74,7 +81,7 @@ pub(in crate::engine) async fn go_on(
         let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(Some(known));
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None };
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, run, start, rows, Arc::clone(tenant), ownership, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))

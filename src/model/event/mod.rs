@@ -73,6 +73,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         worked_ms: Option<u64>,
     },
+    /// The owner noticed that the wall clock went ahead of the time that passed while it drove the run.
+    ClockJumped {
+        /// By so many milliseconds, up to this entry.
+        ahead_ms: u64,
+    },
     /// A retryable failure of a queued run; it waits and goes on by itself.
     Requeued {
         /// Why.

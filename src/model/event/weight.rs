@@ -42,6 +42,7 @@ impl Event {
             Self::Began
             | Self::StepStarted(_)
             | Self::TakenOver { .. }
+            | Self::ClockJumped { .. }
             | Self::Requeued { .. }
             | Self::ModelFallback(_)
             | Self::CheckpointHit { .. }

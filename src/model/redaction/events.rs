@@ -64,6 +64,7 @@ impl Masks {
             }
             Event::Began
             | Event::TakenOver { .. }
+            | Event::ClockJumped { .. }
             | Event::StepStarted(_)
             | Event::PromptBuilt { .. }
             | Event::ModelFallback(_)

@@ -23,6 +23,7 @@ impl Run {
             Event::Retried(_) => ok(self.status == Status::Failed, "it has not failed"),
             Event::Cancelled { .. } => ok(!self.status.terminal(), "it is over"),
             Event::TakenOver { .. }
+            | Event::ClockJumped { .. }
             | Event::Requeued { .. }
             | Event::Failed { .. }
             | Event::Completed { .. }

@@ -30,6 +30,7 @@ impl Run {
                 self.working.take_over(entry.at, *worked_ms);
                 self.reenter();
             }
+            Event::ClockJumped { ahead_ms } => self.working.jumped(*ahead_ms),
             Event::Requeued { delay_ms, .. } => {
                 self.working.stop(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);

@@ -11,6 +11,8 @@ pub struct WorkingTime {
     since: Option<Timestamp>,
     /// When the last entry was appended.
     last: Timestamp,
+    /// By how much the clock went ahead of the time that passed, in the present stretch.
+    ahead: u64,
 }
 
 impl WorkingTime {
@@ -22,13 +24,13 @@ impl WorkingTime {
     /// A stretch begins; one that is still open ended with the last entry.
     pub fn start(&mut self, at: Timestamp) {
         self.before = self.until(self.last);
-        self.since = Some(at);
+        (self.since, self.ahead) = (Some(at), 0);
     }
 
     /// A stretch ends.
     pub fn stop(&mut self, at: Timestamp) {
         self.before = self.until(at);
-        self.since = None;
+        (self.since, self.ahead) = (None, 0);
     }
 
     /// Another owner goes on. The former one was last known to be at work when it appended the last entry, or when it stored
@@ -38,10 +40,15 @@ impl WorkingTime {
         self.before = self.before.max(stored.unwrap_or(0));
     }
 
+    /// The clock jumped ahead while somebody was at work: so much of the time up to now did not pass.
+    pub const fn jumped(&mut self, millis: u64) {
+        self.ahead = self.ahead.saturating_add(millis);
+    }
+
     /// In milliseconds, up to a moment.
     #[must_use]
     pub fn until(&self, now: Timestamp) -> u64 {
-        self.before + self.since.map_or(0, |since| now.since(since))
+        self.before + self.since.map_or(0, |since| now.since(since).saturating_sub(self.ahead))
     }
 }
 
@@ -73,6 +80,19 @@ mod tests {
         time.seen(at(5_000));
         time.take_over(at(14 * HOUR), None);
         assert_eq!(time.until(at(14 * HOUR + 700)), 4_700);
+    }
+
+    #[test]
+    fn what_a_clock_jumped_ahead_does_not_count() {
+        let mut time = WorkingTime::default();
+        time.start(at(1_000));
+        time.seen(at(2_000));
+        time.jumped(2 * HOUR as u64);
+        time.seen(at(2 * HOUR + 2_500));
+        assert_eq!(time.until(at(2 * HOUR + 3_000)), 2_000);
+        time.stop(at(2 * HOUR + 4_000));
+        time.start(at(3 * HOUR));
+        assert_eq!(time.until(at(3 * HOUR + 500)), 3_500);
     }
 
     #[test]

@@ -196,6 +196,7 @@ impl Telling {
                 }
             }
             Event::TakenOver { worked_ms, .. } => self.taken_over(entry.at, *worked_ms),
+            Event::ClockJumped { ahead_ms } => self.working.jumped(*ahead_ms),
             Event::Requeued { .. } => {
                 self.working.stop(entry.at);
                 self.status = Status::Queued;

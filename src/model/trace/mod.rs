@@ -118,6 +118,7 @@ impl Trace {
             Event::Created(_)
             | Event::Began
             | Event::TakenOver { .. }
+            | Event::ClockJumped { .. }
             | Event::Requeued { .. }
             | Event::PromptBuilt { .. }
             | Event::ModelFallback(_)

@@ -106,6 +106,13 @@ pub fn head(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, most: u64) -> Resu
     Ok(found.flatten())
 }
 
+/// Refuses when a file was removed; otherwise it stays until this transaction ends.
+pub fn must_be_kept(tx: &mut Tx<'_>, tenant: &str, file: &str) -> Result<(), StoreError> {
+    tx.alone("file", file)?;
+    let found = tx.query_one("SELECT 1 FROM #attachments WHERE tenant = $1 AND storage_key = $2", params![tenant, file], |_| Ok(()))?;
+    found.ok_or_else(|| StoreError::FileRemoved(file.to_owned()))
+}
+
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
     tx.alone("file", file)?;

@@ -67,6 +67,8 @@ pub struct Append {
     pub kept: Vec<KeptFile>,
     /// Storage keys of files that the run refers to.
     pub files: Vec<Arc<str>>,
+    /// Storage keys of files that a request names; it is refused when one was removed since.
+    pub named: Vec<Arc<str>>,
     /// What the host is told until it has answered.
     pub outbox: Vec<Value>,
 }
@@ -94,6 +96,7 @@ impl Append {
             checkpoints: Vec::new(),
             kept: Vec::new(),
             files: Vec::new(),
+            named: Vec::new(),
             outbox: Vec::new(),
         }
     }
@@ -181,7 +184,10 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
     for file in &append.kept {
         attachments::insert(tx, &append.tenant, &file.row, file.content.as_deref())?;
     }
-    for file in &append.files {
+    for file in &append.named {
+        attachments::must_be_kept(tx, &append.tenant, file)?;
+    }
+    for file in append.files.iter().chain(&append.named) {
         attachments::refer(tx, &append.tenant, file, "run", &append.run.text())?;
     }
     let now = append.entries.last().map_or(Timestamp(0), |entry| entry.at);

@@ -125,7 +125,8 @@ pub(in crate::store) struct Updated {
 
 /// Sets a run's row, or refuses: another owner, or another head.
 ///
-/// Columns with indexes, and those that change together with the status, owner or pause, are written only then.
+/// Columns with indexes, and those that change together with the status, owner or pause, are written only then. A write may be held up while its
+/// owner renews the lease: the lease of one owner only moves on.
 pub(in crate::store) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, StoreError> {
     match &append.known {
         Some(known) => update_known(tx, append, known, head),
@@ -158,7 +159,9 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
              own_unpriced = $18, total_prompt = $19, total_completion = $20, total_cached = $21, total_cache_write = $22, \
              total_reasoning = $23, total_cost = $24, total_unpriced = $25, \
              status = $26, finished_at = $27, rested_at = $28, awaiting_node = $29, awaiting_pause = $30, error = $31, \
-             owner = $32, lease_until = $33, mode = $34, queue = $35, available_at = $36, tries = $37, \
+             owner = $32, \
+             lease_until = CASE WHEN owner = $32 AND lease_until > $33 THEN lease_until ELSE $33 END, \
+             mode = $34, queue = $35, available_at = $36, tries = $37, \
              cancel_requested = CASE WHEN $27 IS NULL THEN cancel_requested ELSE 0 END WHERE no = $1 AND id = $2 AND head = $3 AND fence = $4",
             &values,
         )?
@@ -290,7 +293,8 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate) -> Result<(), Store
         "UPDATE #runs SET \
          cancel_requested = CASE WHEN $3 IS NULL THEN cancel_requested ELSE 0 END, \
          status = $2, finished_at = $3, rested_at = $4, awaiting_node = $5, awaiting_pause = $6, error = $7, \
-         owner = $8, lease_until = $9, mode = $10, queue = $11, available_at = $12, tries = $13 WHERE no = $1",
+         owner = $8, lease_until = CASE WHEN owner = $8 AND lease_until > $9 THEN lease_until ELSE $9 END, \
+         mode = $10, queue = $11, available_at = $12, tries = $13 WHERE no = $1",
         &values,
     )?;
     keep_reply(tx, no, row.reply.as_deref())

@@ -438,6 +438,30 @@ fn a_queued_run_is_claimed_once_in_order_of_availability() {
 }
 
 #[test]
+fn a_write_that_was_held_up_leaves_the_lease_that_was_renewed_meanwhile() {
+    let store = fresh();
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        let lease = |tx: &mut Tx<'_>| runs::get(tx, "t", &id(1)).map(|row| row.unwrap().lease_until);
+        queue::renew(tx, "a", &[id(1)], Timestamp(5000))?;
+        let (no, hash) = crate::store::log::append(tx, &growth(1, 0, 1))?;
+        assert_eq!(lease(tx)?, Some(Timestamp(5000)), "it was made with a lease until 1000");
+        let later = RunUpdate { started_at: Some(Timestamp(6)), ..update("running") };
+        let known = |hash| Some(Known { no, entity_type: EntityKind::Workflow, entity_id: id(900), hash, stands: update("running").standing() });
+        let (_, hash) = crate::store::log::append(tx, &Append { known: known(hash), row: later.clone(), ..growth(1, 1, 1) })?;
+        assert_eq!(lease(tx)?, Some(Timestamp(5000)), "nor by who knows the row");
+        let forward = RunUpdate { lease_until: Some(Timestamp(6000)), ..later.clone() };
+        let (_, hash) = crate::store::log::append(tx, &Append { known: known(hash), row: forward, ..growth(1, 2, 1) })?;
+        assert_eq!(lease(tx)?, Some(Timestamp(6000)), "it moves on");
+        let given_back = RunUpdate { owner: None, lease_until: Some(Timestamp(0)), ..later };
+        crate::store::log::append(tx, &Append { known: known(hash), row: given_back, ..growth(1, 3, 1) })?;
+        assert_eq!(lease(tx)?, Some(Timestamp(0)), "a run that is given back is free at once");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn leases_are_renewed_lost_and_released() {
     let store = fresh();
     with_run(&store);

@@ -5,6 +5,8 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::*;
+use crate::engine::{NewRun, Reply};
+use crate::model::chat::Attachment;
 use crate::model::event::EntityKind;
 use crate::store::files::attachments as table;
 use crate::studio::Upload;
@@ -106,4 +108,65 @@ async fn a_file_is_its_uploaders_until_a_run_refers_to_it() {
     studio.attachment(&ben, &key).await.expect("everyone of the tenant reads it");
     let refused = studio.delete_attachment(&ann, &key).await.expect_err("in use");
     assert_eq!((refused.kind, &refused.members["used_by"]), (Kind::InUse, &json!([{"kind": "run", "id": "r", "name": null}])));
+}
+
+#[tokio::test]
+async fn a_request_whose_file_was_removed_since_it_was_looked_up_is_refused_and_changes_nothing() {
+    let (studio, scope) = (studio(), scope());
+    let workflow = make(&studio, Resource::Workflow, json!({"name": "W", "graph": super::graphs::graph_of("human", &json!({}))})).await;
+    let body = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a request");
+    let gone = Attachment { kind: "document".into(), mime_type: "text/plain".into(), storage_key: "gone".into(), name: None, size: None };
+    let (source, _) = studio.source(&scope, EntityKind::Workflow, text(&workflow, "id"), &body).await.expect("a workflow");
+    let new = |attachments, queued| NewRun {
+        tenant: Arc::clone(&scope.tenant),
+        user: None,
+        entity: EntityKind::Workflow,
+        entity_id: source.id,
+        entity_name: source.name.clone(),
+        revision: source.revision,
+        pinned: source.pinned.clone(),
+        message: "hi".into(),
+        state: serde_json::Map::new(),
+        attachments,
+        thread: None,
+        queued,
+        cancel_on_disconnect: false,
+        instructions: None,
+        context: None,
+        parameters: None,
+        key: None,
+        replaces: None,
+        trace: None,
+    };
+    let told = "the file `gone` was removed since it was uploaded; nothing was changed; upload it again and send the request with its new key";
+    for queued in [false, true] {
+        let begun = crate::engine::create(studio.world(), new(vec![gone.clone()], queued)).await;
+        let refused = match begun {
+            Ok(begun) => begun.stored().await.expect_err("refused"),
+            Err(refused) => refused,
+        };
+        assert_eq!((refused.kind, refused.message.as_str()), (Kind::ValidationFailed, told));
+        assert_eq!(refused.members["errors"]["attachments"][0], told);
+    }
+    let count = |tx: &mut crate::store::Tx<'_>| {
+        let sql = "SELECT (SELECT COUNT(*) FROM #runs) + (SELECT COUNT(*) FROM #threads) + (SELECT COUNT(*) FROM #attachment_uses)";
+        tx.query_one(sql, &[], |row| row.int(0))
+    };
+    assert_eq!(studio.world().store.read(count).await, Ok(Some(0)));
+
+    let started = studio.start(&scope, EntityKind::Workflow, text(&workflow, "id"), body, false).await.expect("started");
+    let run = started.run.to_string();
+    let id = started.run;
+    let status = || async {
+        let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &id)).await;
+        row.expect("read").expect("a run").status
+    };
+    while status().await != "awaiting_input" {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let reply = |attachments| Reply { message: Some("go on".into()), attachments, ..Reply::default() };
+    let refused = crate::engine::resume(studio.world(), &scope.tenant, &run, &reply(vec![gone]), false).await.expect_err("refused");
+    assert_eq!((refused.kind, refused.message.as_str()), (Kind::ValidationFailed, told));
+    assert_eq!(status().await, "awaiting_input");
+    crate::engine::resume(studio.world(), &scope.tenant, &run, &reply(Vec::new()), false).await.expect("answered");
 }

@@ -9,7 +9,7 @@ use crate::studio::ListQuery;
 use crate::studio::runs::pinning;
 
 /// A graph from start over one node to stop.
-fn graph_of(kind: &str, data: &Value) -> Value {
+pub(super) fn graph_of(kind: &str, data: &Value) -> Value {
     json!({"version": 1, "nodes": [
         {"id": "start_1", "type": "start", "position": {"x": 0, "y": 0}, "data": {}},
         {"id": "n", "type": kind, "position": {"x": 1, "y": 0}, "data": data},

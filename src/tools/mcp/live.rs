@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, InputRequiredResult, InputResponses, PaginatedRequestParams, PingRequest, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequiredResult, InputResponses, PaginatedRequestParams, PingRequest, ServerResult,
     SubscriptionFilter, Tool,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService, ServiceError};
@@ -239,7 +239,7 @@ impl Live {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     fn snag(&self, problem: ServiceError) -> CallError {
         match problem {
-            ServiceError::McpError(error) if self.program.is_none() && !self.stateless && is_forgotten(&error) => {
+            ServiceError::McpError(error) if self.program.is_none() && !self.stateless && web::is_forgotten(&error) => {
                 CallError::Forgotten(format!("no longer knows the session: {}", error.message))
             }
             ServiceError::McpError(error) => CallError::Refused(format!("refused the call: {}", error.message)),
@@ -306,34 +306,9 @@ fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> ServerTool {
     ServerTool { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
 }
 
-/// A server that was started again does not know sessions from before. The protocol has a status for that (404), with which the request
-/// is sent again by the transport; others refuse the message unread, in their own words. Anything less clear, and whatever is said of
-/// a request that was read, is the word of a tool, and the call is not made again.
-fn is_forgotten(error: &ErrorData) -> bool {
-    let said = error.message.to_lowercase();
-    let words = ["no valid session", "session not found", "invalid session", "unknown session", "missing session", "session id"];
-    web::is_unread(error) && (-32099..=-32000).contains(&error.code.0) && words.iter().any(|word| said.contains(word))
-}
-
 #[cfg(test)]
 mod tests {
-    use rmcp::model::ErrorCode;
-
     use super::*;
-
-    #[test]
-    fn only_clear_words_about_the_session_count() {
-        for (code, text, read, forgotten) in [
-            (-32000, "Bad Request: No valid session ID provided", false, true),
-            (-32001, "Session not found", false, true),
-            (-32001, "Session not found", true, false),
-            (-32602, "No valid session ID provided", false, false),
-            (-32000, "your shopping session expired", false, false),
-        ] {
-            let data = (!read).then(|| "workflow-studio/unread".into());
-            assert_eq!(is_forgotten(&ErrorData::new(ErrorCode(code), text, data)), forgotten, "{text}");
-        }
-    }
 
     #[test]
     fn what_a_server_tells_of_a_tool_is_bounded() {

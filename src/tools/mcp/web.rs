@@ -1,11 +1,12 @@
 //! Owns HTTP to MCP servers: guarded addresses, redirects only within one origin, authorization where it is wanted, failures in words.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::Url;
 use reqwest::redirect::{Attempt, Policy};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
@@ -159,27 +160,29 @@ fn lightened(answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
     answer
 }
 
-/// What is added to a refusal that named no request.
-const UNREAD: &str = "workflow-studio/unread";
+/// What a refusal is marked with that is one of the session; no server can know it.
+static FORGOTTEN: LazyLock<serde_json::Value> = LazyLock::new(|| uuid::Uuid::new_v4().to_string().into());
+/// Codes that servers choose themselves: the protocol has none for sessions.
+const SERVERS_OWN: std::ops::RangeInclusive<i32> = -32099..=-32000;
+/// How long it may take to learn whether a session is still known.
+const ASKED: Duration = Duration::from_secs(5);
+/// More is not read of a refusal.
+const REFUSAL: usize = 64 << 10;
 
-/// Whether a server refused a request without having read it.
-pub(super) fn is_unread(error: &ErrorData) -> bool {
-    error.data.as_ref().is_some_and(|data| data == UNREAD)
+/// Whether a server refused a request unread, because it does not know its session.
+pub(super) fn is_forgotten(error: &ErrorData) -> bool {
+    error.data.as_ref() == Some(&*FORGOTTEN)
 }
 
-/// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it. The
-/// server did not read that request: of one that it read it must say the id.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-fn answering(asked: Option<RequestId>, answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
-    match answer {
-        StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(mut error), session) => {
-            if error.id.is_none() {
-                (error.id, error.error.data) = (asked, Some(UNREAD.into()));
-            }
-            StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), session)
-        }
-        other => other,
+/// A refusal that names another request than that which brought it, or none, is the answer to it nevertheless. The server did not read that request: of
+/// one that it read it must say the id.
+fn unread<'a>(asked: Option<&RequestId>, answer: &'a mut StreamableHttpPostResponse) -> Option<&'a mut ErrorData> {
+    let StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), _) = answer else { return None };
+    if asked.is_none() || error.id.as_ref() == asked {
+        return None;
     }
+    error.id = asked.cloned();
+    Some(&mut error.error)
 }
 
 /// The status and the words of a server that wants (other) authorization. It has done nothing with the request.
@@ -194,6 +197,31 @@ fn challenge<E: std::error::Error + Send + Sync + 'static>(problem: &StreamableH
 }
 
 impl Fetch {
+    /// A server that was started again does not know sessions from before. The protocol has a status for that (404), with which the transport sends the
+    /// request again on a new session; others say 400 and refuse the message unread. Whether they refuse it because of its session, a ping tells, which
+    /// does nothing: it is refused in the same way. Otherwise the refusal is that of the request, which is not made again.
+    async fn forgot(&self, uri: &str, session: &str, token: Option<String>, headers: Headers, refusal: &ErrorData) -> bool {
+        let ping = serde_json::json!({"jsonrpc": "2.0", "id": "session", "method": "ping"});
+        let mut request = self.client.post(uri).headers(headers.into_iter().collect()).json(&ping);
+        request = request.header("Accept", "application/json, text/event-stream").header("Mcp-Session-Id", session);
+        if let Some(token) = self.authorization.current().or(token) {
+            request = request.bearer_auth(token);
+        }
+        let Ok(mut answer) = request.send().await else { return false };
+        if answer.status() != StatusCode::BAD_REQUEST {
+            return answer.status() == StatusCode::NOT_FOUND;
+        }
+        let mut text = Vec::new();
+        while let Ok(Some(piece)) = answer.chunk().await {
+            text.extend_from_slice(&piece);
+            if text.len() > REFUSAL {
+                return false;
+            }
+        }
+        let Ok(ServerJsonRpcMessage::Error(told)) = json::read(&text) else { return false };
+        told.error.code == refusal.code && told.error.message == refusal.message
+    }
+
     /// Sends a request; again with a token of the host's where the server wants one.
     async fn authorized<T, F>(&self, token: Option<String>, send: impl Fn(Option<String>) -> F + Sync) -> Result<T, Failure>
     where
@@ -242,11 +270,20 @@ impl StreamableHttpClient for Fetch {
         let asked = if let ClientJsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
         let call = server_call::key_of(&message);
         headers.extend(server_call::trace_of(&message));
+        let given = token.clone();
         let posted = self.authorized(token, |token| {
             let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
             self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)
         });
-        posted.await.map(|answer| self.elicitation.watched(call, lightened(answering(asked, answer))))
+        let mut answer = posted.await?;
+        if let Some(refusal) = unread(asked.as_ref(), &mut answer)
+            && let Some(session) = &session
+            && SERVERS_OWN.contains(&refusal.code.0)
+            && tokio::time::timeout(ASKED, self.forgot(&uri, session, given, headers, refusal)).await == Ok(true)
+        {
+            refusal.data = Some(FORGOTTEN.clone());
+        }
+        Ok(self.elicitation.watched(call, lightened(answer)))
     }
 
     async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {

@@ -75,7 +75,14 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
     let session = site.session.lock().expect("a session").to_string();
     let greeting = matches!(message["method"].as_str(), Some("initialize" | "server/discover"));
     if legacy && !greeting && header("mcp-session-id") != session {
-        // Servers that others wrote do not say which request they refuse so.
+        // Servers that others wrote do not say which request they refuse so, or name one of their own.
+        let ids = [json!(null), json!("server-error")];
+        let texts = ["No valid session ID provided", "Server not initialized"];
+        let at = session.parse::<usize>().expect("a number") % 2;
+        let error = json!({"jsonrpc": "2.0", "id": ids[at], "error": {"code": -32000, "message": format!("Bad Request: {}", texts[at])}});
+        return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
+    }
+    if message["params"]["arguments"]["a"] == 404 {
         let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
         return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
     }
@@ -156,10 +163,15 @@ async fn a_server_that_was_started_again_is_greeted_again() {
     let (site, address) = site(Manner::Legacy).await;
     let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
     assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
-    *site.session.lock().expect("a session") += 1;
-    assert_eq!(result(&bench, "peer", "add", json!({"a": 2, "b": 2})).await, json!({"sum": 4}));
+    for sum in [4, 5] {
+        *site.session.lock().expect("a session") += 1;
+        assert_eq!(result(&bench, "peer", "add", json!({"a": 2, "b": sum - 2})).await, json!({"sum": sum}));
+    }
     let calls = site.seen.lock().expect("seen").len();
-    assert!(calls < 20, "{calls} requests");
+    assert!(calls < 30, "{calls} requests");
+    let refused = run(&bench, call("peer", "add", json!({"a": 404, "b": 1}))).await.expect_err("refused");
+    assert!(refused.starts_with("tool_failed") && refused.contains("No valid session"), "{refused}");
+    assert_eq!(site.seen.lock().expect("seen").len(), calls + 2, "the session is known: the call is made once, and a ping");
 }
 
 #[tokio::test]

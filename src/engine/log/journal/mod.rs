@@ -19,8 +19,9 @@ use crate::engine::feed::{Feed, Order};
 use crate::engine::log::masking::Masking;
 use crate::engine::log::spans::Watch;
 use crate::engine::log::{projection, spans};
+use crate::clock::Passing;
 use crate::engine::world::World;
-use crate::model::Id;
+use crate::model::{Id, Timestamp};
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
 use crate::model::run::{Run, Status};
 use crate::model::telling::LOST_TOKENS;
@@ -71,6 +72,7 @@ pub struct Core {
     /// The fold of everything appended, durable or not.
     pub run: Run,
     pub(in crate::engine) pending: Pending,
+    passing: Passing,
 }
 
 #[derive(Default)]
@@ -141,7 +143,15 @@ impl Drop for Release<'_> {
 impl Journal {
     /// The journal of a run whose log is stored up to its head, or not at all. What is appended waits for the first
     /// [`Journal::together`].
-    pub(in crate::engine) fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, ownership: Ownership, stored: Stored) -> Arc<Self> {
+    pub(in crate::engine) fn new(
+        world: Arc<World>,
+        feed: Arc<Feed>,
+        run: Run,
+        tenant: Arc<str>,
+        ownership: Ownership,
+        stored: Stored,
+        passing: Passing,
+    ) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || ownership.mode == "sync";
         let mut pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
         let (known, mut beginning) = match stored {
@@ -159,7 +169,7 @@ impl Journal {
             durable: AtomicU64::new(pending.stored_head),
             known: Mutex::new(known.map(|known| (run.head, known))),
             beginning: Mutex::new(beginning),
-            core: Mutex::new(Core { run, pending }),
+            core: Mutex::new(Core { run, pending, passing }),
             world,
             feed,
             ownership,
@@ -213,12 +223,26 @@ impl Journal {
         if self.broken.is_cancelled() {
             return Err(Lost);
         }
+        let at = self.world.clock.now();
+        if let Some(ahead_ms) = self.ahead(core, at) {
+            core.passing.known(ahead_ms);
+            self.append(core, 0, at, Event::ClockJumped { ahead_ms })?;
+        }
+        self.append(core, lane, at, event)
+    }
+
+    /// By how much the wall clock went ahead since an entry said so, while the run was at work here.
+    fn ahead(&self, core: &Core, now: Timestamp) -> Option<u64> {
+        core.passing.ahead(&*self.world.clock, now).filter(|_| core.run.status == Status::Running)
+    }
+
+    fn append(self: &Arc<Self>, core: &mut Core, lane: LaneId, at: Timestamp, event: Event) -> Result<Seq, Lost> {
         if let Err(refusal) = core.run.accepts(lane, &event) {
             tracing::error!(run = %self.run, %refusal, "an entry was refused; the run stops here");
             self.broken.cancel();
             return Err(Lost);
         }
-        let entry = Arc::new(Entry { seq: core.run.head + 1, at: self.world.clock.now(), lane, event });
+        let entry = Arc::new(Entry { seq: core.run.head + 1, at, lane, event });
         let child = projection::child_of(core, &entry);
         let told = self.masking.entry(&entry);
         projection::before(&self.world, core, &entry);

@@ -87,13 +87,14 @@ impl Journal {
         (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
         let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
+        row.working_ms -= self.ahead(core, self.world.clock.now()).unwrap_or(0).min(row.working_ms);
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.ownership.fence, row);
         if core.pending.stored_head == 0 && let Some(beginning) = &mut *self.beginning.lock() {
             append.made = beginning.give(&append.row);
             rows.parts.append(&mut beginning.parts);
-            rows.files.append(&mut beginning.files);
+            append.named.append(&mut beginning.files);
         }
         append.entries = std::mem::take(&mut core.pending.entries);
         core.pending.bytes = 0;

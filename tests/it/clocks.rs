@@ -1,0 +1,58 @@
+//! Clocks that jump while runs are at work: what was not worked does not count as work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use wfstudio::Studio;
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::{Options, Scope};
+
+use crate::support::story::Story;
+use crate::support::{Bench, config};
+
+/// A wall clock that can be set ahead; the time that passes is the real one.
+#[derive(Default)]
+struct Jumping(AtomicI64, SystemClock);
+
+impl Clock for Jumping {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.1.now().0 + self.0.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Option<i64> {
+        self.1.steady()
+    }
+
+    fn id(&self) -> Id {
+        self.1.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.1.random(into);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_driven_while_the_clock_jumps_has_worked_only_as_long_as_it_did() {
+    let clock = Arc::new(Jumping::default());
+    let replies = json!({"providers": {"script": {"scripts": {"m": {"replies": [{"text": "Late.", "delay_ms": 500}]}}}}, "timeouts": {"run_seconds": 600}});
+    let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), ..Options::default() };
+    let studio = Studio::open_with(config(replies, ":memory:"), options).expect("a studio");
+    let story = Story::of(Bench { studio, scope: Scope::default() });
+    let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> human_1 -> stop").await;
+    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    clock.0.fetch_add(7_200_000, Ordering::SeqCst);
+    story.settle(&run).await;
+    let told = story.resume(&run, json!({"message": "go on"})).await;
+    assert!(told.contains("trace_completed"), "{told}");
+    let trace = story.trace(&run).await;
+    let step = trace["steps"].as_array().expect("steps").iter().find(|step| step["node_id"] == "llm_1").expect("a step");
+    assert!(step["duration_ms"].as_u64().is_some_and(|took| took < 60_000), "{step}");
+    let row = story.bench.studio.world().store.read(move |tx| wfstudio::store::runs::get(tx, "", &run.parse().expect("an id"))).await;
+    let worked = row.expect("read").expect("a run").working_ms;
+    assert!((400..60_000).contains(&worked), "{worked} ms");
+}
