@@ -133,6 +133,7 @@ impl Link {
                     return ToolReply { asked: Some(Box::new(asked)), ..ToolReply::default() };
                 }
                 Err(CallError::Refused(text)) => return ToolReply::error(self.sentence(&text)),
+                Err(CallError::Unread(text)) => return ToolReply::unanswered(self.sentence(&format!("{text}; it is not known what the call did"))),
                 Err(CallError::Lost(text)) => return self.lost(&live, &text).await,
                 Err(CallError::Unreached(text) | CallError::Forgotten(text)) => {
                     self.leave(&live);

@@ -21,7 +21,7 @@ use super::process::Process;
 use super::program::LastWords;
 use super::server::Ready;
 use super::server_call::{self, Replied, ServerCall, Underway};
-use super::web;
+use super::{web, wire};
 use crate::sync::Mutex;
 
 /// How long a list is true where the server says nothing of it.
@@ -58,6 +58,8 @@ pub(super) enum CallError {
     Forgotten(String),
     /// It was sent; nobody knows what became of it.
     Lost(String),
+    /// The server answered it, with what was not read.
+    Unread(String),
     /// The server refused it.
     Refused(String),
 }
@@ -181,7 +183,7 @@ impl Live {
         for _ in 0..PAGES {
             let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
             let page = self.peer.list_tools(params).await.map_err(|problem| match self.snag(problem) {
-                CallError::Unreached(text) | CallError::Forgotten(text) | CallError::Lost(text) | CallError::Refused(text) => text,
+                CallError::Unreached(text) | CallError::Forgotten(text) | CallError::Lost(text) | CallError::Unread(text) | CallError::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
             tools.extend(page.tools.into_iter().take(TOOLS).map(|tool| lent(tool, |text| self.ready.masked(text))));
@@ -242,6 +244,7 @@ impl Live {
             ServiceError::McpError(error) if self.program.is_none() && !self.stateless && web::is_forgotten(&error) => {
                 CallError::Forgotten(format!("no longer knows the session: {}", error.message))
             }
+            ServiceError::McpError(error) if wire::is_unread(&error) => CallError::Unread(format!("answered, but {}", error.message)),
             ServiceError::McpError(error) => CallError::Refused(format!("refused the call: {}", error.message)),
             ServiceError::TransportSend(problem) => {
                 let (text, unreached) = web::told(problem.error.as_ref());

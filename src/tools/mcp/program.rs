@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, ServerJsonRpcMessage};
+use rmcp::model::ServerJsonRpcMessage;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe;
@@ -177,8 +177,7 @@ impl Line {
         let Self { bytes, tail, long } = std::mem::take(self);
         if long {
             let text = format!("the answer is longer than {} MiB and was not read", MESSAGE_LIMIT >> 20);
-            let error = |id| ServerJsonRpcMessage::error(ErrorData::internal_error(text.clone(), None), Some(id));
-            return wire::id_at_edge(&bytes, &tail).map(error).into_iter().collect();
+            return wire::id_at_edge(&bytes, &tail).map(|id| wire::unread(id, text)).into_iter().collect();
         }
         let line = bytes.trim_ascii();
         match line.first() {

@@ -95,11 +95,23 @@ impl Transport<RoleClient> for Wire {
     }
 }
 
+/// What an answer is marked with that was not read; no server can know it.
+static UNREAD: LazyLock<serde_json::Value> = LazyLock::new(|| uuid::Uuid::new_v4().to_string().into());
+
+/// Stands for an answer that came and was not read.
+pub(super) fn unread(id: RequestId, text: String) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::internal_error(text, Some(UNREAD.clone())), Some(id))
+}
+
+/// Whether a call was answered by what was not read: it may have been made.
+pub(super) fn is_unread(error: &ErrorData) -> bool {
+    error.data.as_ref() == Some(&*UNREAD)
+}
+
 /// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
 pub(super) fn unreadable(line: &[u8], problem: &json::Unread) -> Option<ServerJsonRpcMessage> {
     let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
-    let text = format!("the answer could not be read: {problem}");
-    Some(ServerJsonRpcMessage::error(ErrorData::internal_error(text, None), Some(id)))
+    Some(unread(id, format!("the answer could not be read: {problem}")))
 }
 
 /// The id of an answer whose middle was not kept.
