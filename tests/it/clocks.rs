@@ -43,10 +43,13 @@ async fn a_run_that_is_driven_while_the_clock_jumps_has_worked_only_as_long_as_i
     let studio = Studio::open_with(config(replies, ":memory:"), options).expect("a studio");
     let story = Story::of(Bench { studio, scope: Scope::default() });
     let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> human_1 -> stop").await;
-    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    clock.0.fetch_add(7_200_000, Ordering::SeqCst);
-    story.settle(&run).await;
+    let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
+    let jump = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        clock.0.fetch_add(7_200_000, Ordering::SeqCst);
+    };
+    tokio::join!(story.told(&started), jump);
+    let run = started.run.to_string();
     let told = story.resume(&run, json!({"message": "go on"})).await;
     assert!(told.contains("trace_completed"), "{told}");
     let trace = story.trace(&run).await;

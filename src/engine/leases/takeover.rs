@@ -176,7 +176,8 @@ impl World {
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(loaded.known());
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored, place, passing: Passing::new(&*self.clock) };
+        let (telling, passing) = (loaded.telling(self, false), Passing::new(&*self.clock));
+        let start = Start { telling, told: Vec::new(), failed: loaded.failed(), stored, place, passing };
         let began = run.status == Status::Queued || !taken_over;
         let (takeovers, doubts) = (row.takeovers, run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers, worked_ms: Some(row.working_ms) } };

@@ -281,7 +281,8 @@ impl Fresh {
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
     fn drive(self, world: &Arc<World>, stored: Stored) {
-        let start = leases::Start { telling: self.telling(world), told: self.entries, failed: Vec::new(), stored, place: None, passing: Passing::new(&*world.clock) };
+        let (telling, passing) = (self.telling(world), Passing::new(&*world.clock));
+        let start = leases::Start { telling, told: self.entries, failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, self.run, start, 0, self.tenant, self.ownership, self.pinned.read, Vec::new());
     }
 }

@@ -166,7 +166,8 @@ fn lightened(answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
 
 /// What a refusal is marked with that is one of the session; no server can know it.
 static FORGOTTEN: LazyLock<serde_json::Value> = LazyLock::new(|| uuid::Uuid::new_v4().to_string().into());
-/// Codes that servers choose themselves: the protocol has none for sessions.
+/// Codes of requests that are not taken, and those that servers choose themselves: the protocol has none for sessions.
+const NOT_TAKEN: i32 = -32600;
 const SERVERS_OWN: std::ops::RangeInclusive<i32> = -32099..=-32000;
 /// How long it may take to learn whether a session is still known.
 const ASKED: Duration = Duration::from_secs(5);
@@ -282,7 +283,7 @@ impl StreamableHttpClient for Fetch {
         let mut answer = posted.await?;
         if let Some(refusal) = unread(asked.as_ref(), &mut answer)
             && let Some(session) = &session
-            && SERVERS_OWN.contains(&refusal.code.0)
+            && (refusal.code.0 == NOT_TAKEN || SERVERS_OWN.contains(&refusal.code.0))
             && tokio::time::timeout(ASKED, self.forgot(&uri, session, given, headers, refusal)).await == Ok(true)
         {
             refusal.data = Some(FORGOTTEN.clone());

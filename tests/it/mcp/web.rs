@@ -76,10 +76,10 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
     let greeting = matches!(message["method"].as_str(), Some("initialize" | "server/discover"));
     if legacy && !greeting && header("mcp-session-id") != session {
         // Servers that others wrote do not say which request they refuse so, or name one of their own.
-        let ids = [json!(null), json!("server-error")];
+        let (ids, codes) = ([json!(null), json!("server-error")], [-32000, -32600]);
         let texts = ["No valid session ID provided", "Server not initialized"];
         let at = session.parse::<usize>().expect("a number") % 2;
-        let error = json!({"jsonrpc": "2.0", "id": ids[at], "error": {"code": -32000, "message": format!("Bad Request: {}", texts[at])}});
+        let error = json!({"jsonrpc": "2.0", "id": ids[at], "error": {"code": codes[at], "message": format!("Bad Request: {}", texts[at])}});
         return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
     }
     if message["params"]["arguments"]["a"] == 404 {
@@ -169,7 +169,7 @@ async fn a_server_that_was_started_again_is_greeted_again() {
     }
     let calls = site.seen.lock().expect("seen").len();
     assert!(calls < 30, "{calls} requests");
-    let refused = run(&bench, call("peer", "add", json!({"a": 404, "b": 1}))).await.expect_err("refused");
+    let refused = run(&bench, call("peer", "add", json!({"parameters": {"a": 404, "b": 1}}))).await.expect_err("refused");
     assert!(refused.starts_with("tool_failed") && refused.contains("No valid session"), "{refused}");
     assert_eq!(site.seen.lock().expect("seen").len(), calls + 2, "the session is known: the call is made once, and a ping");
 }

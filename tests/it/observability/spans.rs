@@ -118,6 +118,8 @@ async fn a_retry_has_a_root_of_its_own_and_a_cancel_ends_what_was_open() {
           llm_1 [1] studio.handle="default" studio.node.id="llm_1" studio.node.type="llm" studio.step.attempt=2
             chat m [3] gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.response.finish_reasons=["stop"] gen_ai.usage.input_tokens=1 gen_ai.usage.output_tokens=2 studio.node.id="llm_1" studio.usage.cost="0.000000" studio.usage.cost_source="table"
           stop [1] studio.handle="default" studio.node.id="stop" studio.node.type="stop"
+        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.cancelled=true studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=0 studio.usage.output_tokens=0 studio.workflow.id="id" studio.workflow.revision=1
+          human_1 [1] studio.cancelled=true studio.node.id="human_1" studio.node.type="human" studio.step.attempt=1
     "#]].assert_eq(&collector.tree());
 }
 
