@@ -1,4 +1,4 @@
-//! Owns purging: what the store finds to be older than the configuration keeps is removed, in small batches between which others work.
+//! Owns purging: expired data is deleted in small batches, so that other work can proceed.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Studio {
         self.purge_telling(stop, |_| ()).await
     }
 
-    /// The same, and tells after each transaction what was removed so far.
+    /// The same, with a progress report after each transaction.
     ///
     /// # Errors
     /// As above.
@@ -106,7 +106,7 @@ impl Studio {
         Ok(())
     }
 
-    /// Cancels a paused run and removes it; false when somebody answered it meanwhile.
+    /// Cancels a paused run and deletes it; false if it was answered meanwhile.
     async fn give_up(&self, tenant: &str, run: Id) -> Result<bool> {
         let (scope, run) = (Scope { tenant: tenant.into(), user: None }, run.to_string());
         let done = match self.cancel(&scope, &run).await {

@@ -1,4 +1,4 @@
-//! Owns tools: what a model or a node can call, and how a reference becomes something callable.
+//! Owns tools: what models and nodes can call, and the way from a reference to a callable tool.
 
 pub mod builder;
 pub mod guard;

@@ -1,4 +1,4 @@
-//! Owns what people say to a run that rests: answers to pauses, retries, words on calls in doubt.
+//! Owns the entries for what people send to a paused or failed run: answers, retries, decisions on calls in doubt.
 
 use std::sync::Arc;
 

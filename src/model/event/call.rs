@@ -1,4 +1,4 @@
-//! Owns what is recorded of calls: everything that costs money or touches the world, before and after.
+//! Owns the entries of calls, before and after: everything that costs money or has side effects.
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ pub enum CostSource {
     Provider,
     /// The table of prices.
     Table,
-    /// Nobody.
+    /// None.
     None,
 }
 

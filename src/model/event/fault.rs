@@ -1,4 +1,4 @@
-//! Owns why steps and runs fail: the codes of the contract, and calls whose outcome nobody knows.
+//! Owns the reasons why steps and runs fail: error codes, and calls with an unknown outcome.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Owns the entries of a run's log: everything that ever happened to a run, in the order in which it happened.
+//! Owns the entries of a run's log: everything that happened to the run, in order.
 
 mod answer;
 mod call;
@@ -175,7 +175,7 @@ pub enum Event {
     },
     /// The run was cancelled.
     Cancelled {
-        /// The node that was at work.
+        /// The active node.
         node: Option<Arc<str>>,
     },
 }

@@ -1,4 +1,4 @@
-//! Owns questions that tools ask people in the middle of a call, and what people say to them.
+//! Owns questions of tools to people during a call, and the answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

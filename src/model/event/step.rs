@@ -1,4 +1,4 @@
-//! Owns what is recorded of steps: how they began, ended, what they wrote, what they wait for.
+//! Owns the entries of steps: begin, end, changes, pauses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

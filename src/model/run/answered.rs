@@ -1,4 +1,4 @@
-//! Owns how a run goes on after people had their say: a pause answered, a failed run tried again.
+//! Owns the continuation of a run after an answer to a pause or a retry.
 
 use std::collections::HashSet;
 use std::sync::Arc;

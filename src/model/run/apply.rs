@@ -1,4 +1,4 @@
-//! Owns how each entry changes a run. Nothing asynchronous, nothing unpredictable happens here.
+//! Owns the effect of each entry on a run; synchronous and deterministic.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns one lane of a run: where it is, what its state holds, which loops it is in, which step is open.
+//! Owns one lane of a run: its position, state, loops and open step.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns what a run is: the fold of its log. There is no other definition of its status, state, lanes or pauses.
+//! Owns a run: the fold of its log, and the only definition of its status, state, lanes and pauses.
 
 mod accept;
 mod answered;
@@ -122,9 +122,9 @@ pub struct Run {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// When it last came to rest.
+    /// When it last paused or ended.
     pub rested_at: Option<Timestamp>,
-    /// Time at work.
+    /// Execution time.
     pub working: WorkingTime,
     /// Time that it waited for people.
     pub waiting_ms: u64,
@@ -140,7 +140,7 @@ pub struct Run {
     pub reply: Option<String>,
     /// Steps begun since it was made or last tried again.
     pub steps: u64,
-    /// Time at work before it was last tried again.
+    /// Execution time before the last retry.
     pub spent_ms: u64,
     /// From 1; a retry is the next.
     pub attempt: u32,
@@ -307,7 +307,7 @@ impl Run {
         total
     }
 
-    /// Time at work up to now.
+    /// Execution time up to now.
     #[must_use]
     pub fn worked(&self, now: Timestamp) -> u64 {
         self.working.until(now)

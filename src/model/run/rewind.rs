@@ -1,4 +1,4 @@
-//! Owns going back to a completed step: what its lane and those above it were before it began.
+//! Owns the way back to a completed step: the state of its lane and of the lanes above before it began.
 
 use std::collections::HashSet;
 

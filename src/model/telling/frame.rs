@@ -1,4 +1,4 @@
-//! Owns one told event: what it tells, its name, its number, and about how much it weighs.
+//! Owns one frame: its event, name, number and approximate size.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub(super) struct StepFacts {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// One told event.
+/// One published event.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub(super) n: u64,

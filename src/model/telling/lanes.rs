@@ -1,4 +1,4 @@
-//! Owns the order in which branches are told: one after another as declared, though they ran at once.
+//! Owns the order of frames of concurrent branches: one branch after another, as declared.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ struct ToolTurn {
     calls: VecDeque<(String, Option<Arc<Entry>>)>,
 }
 
-/// What the teller needs of a call that ended.
+/// The data of an ended call that the encoder needs.
 #[derive(Debug, Default)]
 pub(super) struct EndedCall {
     pub(super) kind: Option<CallKind>,
@@ -145,7 +145,7 @@ impl Lane {
         }
     }
 
-    /// The run ended while a step of this lane was at work. A fork only waits for its branches: it goes on with the run.
+    /// The run ended while a step of this lane was active. A fork only waits for its branches and continues with the run.
     pub(super) fn interrupt(&mut self, worked_ms: u64) {
         if self.forks.is_empty() {
             self.stop_clock(worked_ms);
@@ -400,7 +400,7 @@ impl Telling {
         }
     }
 
-    /// Tells everything that waits, branch by branch: the run came to rest.
+    /// Publishes all held frames, branch by branch, because the run has paused or ended.
     pub(super) fn flush(&mut self, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         let waiting = std::mem::take(&mut lane.waiting);

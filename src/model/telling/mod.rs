@@ -1,5 +1,5 @@
-//! Owns how a log is told: which frames each entry gives, in the order of branches and as they happen, and their numbers.
-//! A pure view: a stream that is followed live and one that is read back later give the same frames.
+//! Owns the encoding of a log as frames, in the order of branches and in live order, with their numbers.
+//! It is a pure function: a live stream and a later one give the same frames.
 
 mod chat;
 mod encode;
@@ -75,7 +75,7 @@ impl Sink {
     }
 }
 
-/// The teller of one run.
+/// The encoder of one run's frames.
 #[derive(Debug)]
 pub struct Telling {
     facts: Arc<Facts>,
@@ -97,7 +97,7 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// A teller that has told nothing yet. Without `live`, frames are kept in the order of branches only.
+    /// An encoder before the first entry. Without `live`, it keeps frames in the order of branches only.
     #[must_use]
     pub fn new(run: Id, created: &Arc<Created>, plan: &Arc<Plan>, wire: Wire, live: bool) -> Self {
         let facts = Arc::new(Facts { run: run.to_string(), created: Arc::clone(created), plan: Arc::clone(plan), wire });
