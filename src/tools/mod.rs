@@ -139,7 +139,7 @@ impl ToolInvocation {
 pub struct ToolReply {
     /// The text that a model sees; JSON results as compact JSON.
     pub text: String,
-    /// It tells a failure.
+    /// It is a failure.
     pub is_error: bool,
     /// No answer came: nobody knows whether it did its work.
     pub unanswered: bool,

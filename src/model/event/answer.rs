@@ -114,7 +114,7 @@ pub struct BranchLink {
     pub iteration: Option<u32>,
 }
 
-/// What to do with a call whose outcome nobody knows.
+/// The decision about a call with an unknown outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DoubtAnswer {
     /// The call.
@@ -126,7 +126,7 @@ pub struct DoubtAnswer {
     pub result: Option<String>,
 }
 
-/// What to do with a call whose outcome nobody knows.
+/// The decision about a call with an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoubtAction {

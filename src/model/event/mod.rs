@@ -116,7 +116,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         covers: Vec<Id>,
     },
-    /// A model asked for tools; told to readers at once.
+    /// A model requested tool calls; published at once.
     ToolsCalled {
         /// The step.
         step: Id,

@@ -51,7 +51,7 @@ impl OpenQuestion {
     }
 }
 
-/// What a person said to a question, as the protocol tells it: `{action, content?}`.
+/// A person's answer to a question in the form of the protocol: `{action, content?}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// The call's key in its step.

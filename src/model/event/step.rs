@@ -28,7 +28,7 @@ pub struct StepRan {
     /// The step was entered before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumed: bool,
-    /// Of a loop node: the bound that its visit was told.
+    /// Of a loop node: the published bound of its visit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// How it ended.

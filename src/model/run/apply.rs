@@ -355,7 +355,7 @@ fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Optio
         | Node::Note => return None,
     };
     let value = change.get(&**key)?;
-    // A chat tells a structured answer as its text.
+    // A chat sends a structured answer as text.
     let told = chat && !value.is_string();
     if told { Some(value.to_string()) } else { value.as_str().map(str::to_owned) }
 }

@@ -25,10 +25,10 @@ use super::usage::Usage;
 use super::run::working_time::WorkingTime;
 use super::{Id, Timestamp};
 
-/// Numbers left free for tokens that a crash may have taken back after they were told.
+/// Unused numbers for tokens that were published but lost in a crash.
 pub const LOST_TOKENS: u64 = 10_000;
 
-/// Something that can be told: an entry, or tokens that came between entries.
+/// An item to encode: an entry, or tokens between entries.
 #[derive(Clone, Debug)]
 pub enum Told {
     /// An entry of the log.
@@ -42,7 +42,7 @@ pub enum Told {
 pub struct Tokens {
     /// Their row's place among the run's.
     pub n: u64,
-    /// The last entry told before them.
+    /// The last entry before them.
     pub after: Seq,
     /// Their lane.
     pub lane: LaneId,
@@ -120,7 +120,7 @@ impl Telling {
         }
     }
 
-    /// Where the run stands as far as it was told.
+    /// The position of the run according to its published frames.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.status
@@ -131,7 +131,7 @@ impl Telling {
         self.live_wanted = true;
     }
 
-    /// Tells the next thing.
+    /// Encodes the next item.
     pub fn tell(&mut self, told: &Told) {
         match told {
             Told::Entry(entry) => {
@@ -142,7 +142,7 @@ impl Telling {
         }
     }
 
-    /// Tells all that waits for its turn: nothing more is coming.
+    /// Publishes all held frames: nothing more is coming.
     pub fn flush_all(&mut self) {
         self.flush(0);
     }
@@ -406,7 +406,7 @@ impl Telling {
         self.flush(0);
         let worked_ms = self.worked(entry.at);
         self.lanes.values_mut().for_each(|lane| lane.interrupt(worked_ms));
-        // Pauses of a failed run stay open: a retry that rests tells them.
+        // Pauses of a failed run stay open: a retry that pauses sends them.
         if status != Status::Failed {
             self.open.clear();
         }
