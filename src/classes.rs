@@ -1,4 +1,4 @@
-//! Owns what classes of Rust are made of that an export wrote: the contracts, and the macro that writes their definitions.
+//! Owns the contracts of exported Rust classes, and the macro for their definitions.
 
 use serde_json::Value;
 

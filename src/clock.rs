@@ -1,4 +1,4 @@
-//! Owns time, ids and randomness: the one place where the engine meets what it cannot predict.
+//! Owns time, ids and randomness: the only source of non-determinism in the engine.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

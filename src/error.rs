@@ -1,4 +1,4 @@
-//! Owns the one public error: a kind that a host can act on, a sentence for a person, members for the problem document.
+//! Owns the public error: a kind for the host, a sentence for a person, members for the problem document.
 
 use serde_json::{Map, Value};
 

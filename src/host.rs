@@ -1,4 +1,4 @@
-//! Owns what the embedding application answers: tools, the gate, secrets, models, usage, logs. One door for all of it.
+//! Owns the callbacks of the embedding application: tools, gate, secrets, models, usage, logs.
 
 use std::collections::BTreeMap;
 

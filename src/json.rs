@@ -1,7 +1,7 @@
-//! Owns what a JSON text takes once it is read, told from the text alone: how deep it goes, and about how much memory its values need.
+//! Owns the cost of a JSON text, computed before it is parsed: its depth and the approximate memory of its values.
 //!
-//! A value takes many times as many bytes as its text: `0,` are two, the number in its list is more than seventy. So texts of others are
-//! measured before values are made of them.
+//! Parsed values need many times the bytes of their text: `0,` has two, a number in a list more than seventy. So foreign texts are measured
+//! before they are parsed.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -24,7 +24,7 @@ pub mod studio;
 mod sync;
 pub mod tools;
 
-/// What the programs in `fuzz/` are let in by.
+/// The entry points of the programs in `fuzz/`.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {

@@ -1,7 +1,7 @@
 //! Owns the locks: those of the standard library, without poisoning.
 //!
-//! They keep their state in themselves. Locks that keep it in a table of the process (`parking_lot`) break in the child of a
-//! fork, where the table still names threads that are gone.
+//! Their state is inside the lock. Locks with a table per process (`parking_lot`) break in the child of a fork, where the table still
+//! contains threads that do not exist.
 
 use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;

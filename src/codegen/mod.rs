@@ -1,4 +1,4 @@
-//! Owns definitions as classes of a language: written from JSON, and read from source text that is never run.
+//! Owns definitions as classes of a language: generated from JSON, and parsed from source text that is never run.
 //!
 //! What the files look like beyond the plain literals, for whoever reads them:
 //! - The contract may be named with its namespace; the last part counts.

@@ -1,4 +1,4 @@
-//! Owns the arguments of a command: its name, its options, what else was said.
+//! Owns the arguments of a command: its name, its options, its operands.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Owns `studio:doctor`: a line for each matter that was looked at.
+//! Owns `studio:doctor`: one line per check.
 
 use super::{Arguments, Call, Exit, Outcome};
 use crate::studio::{Examination, Level};

@@ -1,4 +1,4 @@
-//! Owns `studio:export` and `studio:make-tool`: a definition as a file, and the beginning of a tool that the host runs.
+//! Owns `studio:export` and `studio:make-tool`: a definition as a file, and the skeleton of a host tool.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Owns what the command line says of itself: every command with its options and examples.
+//! Owns the help texts of the command line: every command with its options and examples.
 
 /// What is told of a command.
 pub(super) struct Topic {

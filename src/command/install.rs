@@ -1,5 +1,5 @@
-//! Owns `studio:install`: the configuration file, the migrations, the assets and, when asked for, the page templates are written into a
-//! host's project, and the database is brought up to date.
+//! Owns `studio:install`: writes the configuration file, the migrations, the assets and optionally the page templates into a
+//! host's project, and brings the database up to date.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Owns `studio:migrate`: the database is brought up to date, or it is told what that would change.
+//! Owns `studio:migrate`: applies migrations, or lists them.
 
 use serde_json::{Value, json};
 

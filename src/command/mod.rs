@@ -1,4 +1,4 @@
-//! Owns the command line: the program `studio` and the console of a host run the same function: arguments in, exit code and text out.
+//! Owns the command line: one function for the program `studio` and the console of a host: arguments in, exit code and text out.
 
 mod arguments;
 mod doctor;

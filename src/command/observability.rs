@@ -1,4 +1,4 @@
-//! Owns `studio:install-observability`: the settings of a preset go into the configuration file, and the variables to set are told.
+//! Owns `studio:install-observability`: writes a preset into the configuration file and prints the variables to set.
 
 use std::path::PathBuf;
 

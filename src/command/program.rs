@@ -1,4 +1,4 @@
-//! Owns the program's beginning: global options become a configuration, the configuration a studio, and the command is run on it.
+//! Owns the start of the program: global options to a configuration, configuration to a studio, then the command.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

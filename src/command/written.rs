@@ -1,4 +1,4 @@
-//! Owns a command that a host's console runs on the studio that it has open: what it prints is collected.
+//! Owns commands that a host's console runs on its open studio; their output is collected.
 
 use std::path::PathBuf;
 

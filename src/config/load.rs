@@ -1,4 +1,4 @@
-//! Owns how a configuration comes about: defaults, file, JSON, environment; all problems at once.
+//! Owns the loading of a configuration from defaults, file, JSON and environment, with all problems at once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Owns what can be configured of one model provider.
+//! Owns the configuration of one model provider.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};

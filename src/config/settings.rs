@@ -1,4 +1,4 @@
-//! Owns what follows from the keys: flags, effective defaults, secrets, and what the settings show.
+//! Owns the settings derived from the keys: flags, effective defaults, secrets, and the settings page.
 
 use std::path::{Path, PathBuf};
 

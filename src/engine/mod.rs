@@ -1,4 +1,4 @@
-//! Owns running: runs are made, driven, followed, answered and recovered here.
+//! Owns the execution of runs: create, drive, follow, answer, recover.
 
 mod leases;
 mod log;

@@ -1,4 +1,4 @@
-//! Owns what the engine works with: configuration, clock, store, providers, tools, host, and the runs at work here.
+//! Owns the dependencies of the engine: configuration, clock, store, providers, tools, host, and the active runs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ use crate::tools::Toolbox;
 /// Called at the border of each write of a run's log: crash tests kill the process there.
 pub type AppendHook = Arc<dyn Fn(Boundary, Id, Seq) + Send + Sync>;
 
-/// What the engine works with.
+/// The dependencies of the engine.
 pub struct World {
     /// The configuration.
     pub config: Arc<Config>,
@@ -54,7 +54,7 @@ pub struct World {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
-    /// Other systems that are told of runs.
+    /// The receivers of spans and metrics.
     pub observer: Arc<Observer>,
     /// Key names whose values are masked.
     redaction: Option<Arc<Redaction>>,
@@ -68,7 +68,7 @@ pub struct World {
     pub owner: Arc<str>,
     /// The engine shuts down: nothing new begins.
     pub stopping: CancellationToken,
-    /// Its time is nearly over: what is under way is dropped.
+    /// The shutdown time is nearly over: active work is dropped.
     pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
     pub(super) wake: watch::Sender<()>,
@@ -76,7 +76,7 @@ pub struct World {
     pub(super) remote: RemoteRuns,
     /// A run was driven to its end or to a pause here.
     pub ended: Notify,
-    /// Where uploaded files lie; none when the database keeps them.
+    /// The folder of uploaded files; none if they are in the database.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
     pub(super) hook: Option<AppendHook>,
@@ -85,7 +85,7 @@ pub struct World {
     pub(super) queued: AtomicUsize,
     /// How many times runs are being claimed here.
     pub(super) taking: AtomicUsize,
-    /// Places of the runs that this engine takes by itself.
+    /// The slots for runs that this engine claims.
     pub(super) room: Room,
     plans: Kept<Plan>,
     pinned: Kept<Definitions>,
@@ -102,7 +102,7 @@ pub(super) struct Active {
     pub(super) over: CancellationToken,
 }
 
-/// What a world is made of.
+/// The parts of a `World`.
 pub struct Parts {
     /// The configuration.
     pub config: Arc<Config>,
@@ -118,7 +118,7 @@ pub struct Parts {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
-    /// Other systems that are told of runs.
+    /// The receivers of spans and metrics.
     pub observer: Arc<Observer>,
     /// Tools by reference.
     pub tools: Toolbox,
@@ -126,7 +126,7 @@ pub struct Parts {
     pub hook: Option<AppendHook>,
 }
 
-/// Bytes at the beginning of a file in which an image tells its size.
+/// Bytes at the beginning of an image that contain its size.
 const HEAD: u64 = 256 * 1024;
 /// Plans, and definitions, that are kept ready.
 const READY: usize = 256;
@@ -157,7 +157,7 @@ impl<T> Kept<T> {
 }
 
 impl World {
-    /// A world of these parts.
+    /// Creates it from its parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         let files = parts.config.attachments_folder().map(FileRoom::new);
@@ -216,7 +216,7 @@ impl World {
         self.store.tell(Notification::Jobs);
     }
 
-    /// Hears what other processes on the database tell.
+    /// Subscribes to the notifications of other processes on the database.
     pub(super) fn hear_news(self: &Arc<Self>) {
         let world = Arc::downgrade(self);
         self.store.listen(Arc::new(move |news| {
@@ -249,7 +249,7 @@ impl World {
         }
     }
 
-    /// The time by which leases and waiting jobs are told: that of the database, where hosts share a server.
+    /// The clock of leases and waiting jobs: that of the database if hosts share a server.
     pub(super) fn common_time(&self) -> Timestamp {
         self.store.time(self.clock.now())
     }
@@ -260,7 +260,7 @@ impl World {
         self.config.database.durability == Durability::Step
     }
 
-    /// Runs leave nothing behind.
+    /// Runs are not stored.
     #[must_use]
     pub fn keeps_nothing(&self) -> bool {
         self.config.database.durability == Durability::None
@@ -365,7 +365,7 @@ impl World {
         self.active.lock().get(&run).map(|active| Arc::clone(&active.definitions))
     }
 
-    /// Runs that are driven here for somebody who waits.
+    /// Runs that are driven here and were not queued.
     #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.at_work().saturating_sub(self.queued.load(Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! Owns what a native call can answer instead of a result: a code, and a problem document that says what to do.
+//! Owns the errors of native calls: a code, and a problem document that says what to do.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ impl Fault {
         )
     }
 
-    /// A problem that a route told.
+    /// The problem document of a route.
     pub(crate) fn told(status: u16, problem: &[u8]) -> Self {
         let problem: Value = serde_json::from_slice(problem).unwrap_or_default();
         let code = match status {
@@ -96,7 +96,7 @@ impl Fault {
         Self { code: code.c_code(), problem, kind: None }
     }
 
-    /// The same in the language of the configuration. How the functions themselves are misused is told in English.
+    /// The same in the configured language; errors about misuse of the functions are in English.
     pub(crate) fn in_language_of(mut self, config: &Config) -> Self {
         if let Some(kind) = self.kind.take() {
             http::in_language_of(config, kind, &mut self.problem);

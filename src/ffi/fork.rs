@@ -1,7 +1,7 @@
-//! Owns what happens when the process forks: an epoch by which old objects are told, and three handlers.
+//! Owns the handling of `fork`: an epoch that identifies old objects, and three handlers.
 //!
-//! The child has no other thread, and locks are in whatever state they were. So it gets tables of its own, nothing of the
-//! parent is touched or dropped there, and no thread is inside SQLite while the process forks.
+//! In the child no other thread exists, and locks are in an unknown state. So the child gets its own tables, never touches or drops objects of
+//! the parent, and no thread is inside SQLite while the process forks.
 
 #[cfg(unix)]
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Owns the native doors: C functions and uniffi objects, two thin shims over one door that takes and gives bytes and JSON.
+//! Owns the native interfaces: C functions and uniffi objects, two thin layers over one implementation.
 //!
 //! `door` is safe Rust and knows neither C nor uniffi; `c` and `uniffi` know the door and not each other. `native` is the door for programs in Rust.
 

@@ -1,4 +1,4 @@
-//! Owns the objects that uniffi carries into other languages: the same door as the C functions, in strings and bytes.
+//! Owns the uniffi objects: the same functions as in C, with strings and bytes.
 //!
 //! All calls are synchronous; hosts with an event loop pull in a thread or watch `descriptor`. No name here is a keyword of a
 //! language that uniffi writes.

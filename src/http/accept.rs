@@ -1,4 +1,4 @@
-//! Owns how runs, resumes, retries and chat turns are accepted: checked, made once per key, and then told or queued.
+//! Owns the acceptance of runs, resumes, retries and chat turns: checked, executed once per key, then streamed or queued.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::model::event::EntityKind;
 use crate::model::trace_context::TraceContext;
-use crate::store::upkeep::idempotency::RequestKey;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::{Scope, Started, Studio};
 
@@ -129,7 +129,7 @@ impl PendingRequest {
         let request = match request {
             Ok(request) => request,
             Err(wrong) => {
-                // What is not there is told before what is wrong with the body.
+                // A missing object is reported before an invalid body.
                 act.must_be_there(&studio, &scope, &id).await?;
                 return Err(wrong);
             }
@@ -169,7 +169,7 @@ pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
     Ok(response)
 }
 
-/// Does what is asked for and tells it as it happens.
+/// Executes the request and streams it.
 pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response> {
     let position = Position::of(&call)?;
     let wish = PendingRequest::of(&call, act, id, false)?;
@@ -184,7 +184,7 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
     Ok(sse::answer(events, slot, accepted.leash, pace(&call.studio)?))
 }
 
-/// Tells a run to one more reader.
+/// Streams a run to one more reader.
 pub(super) async fn tail(call: Call) -> Result<Response> {
     let position = Position::of(&call)?;
     let slot = call.studio.stream_slot()?;

@@ -1,4 +1,4 @@
-//! Owns the map of paths: which prefix a request is under, what is left of its path, how a page finds its root.
+//! Owns the URL layout: the prefix of a request, the rest of its path, the root for pages.
 
 use super::settings;
 use crate::config::Config;
@@ -19,7 +19,7 @@ pub(super) enum Place {
 pub(super) struct Area {
     /// Where it is.
     pub(super) place: Place,
-    /// What the host mounts the studio under, as far as the request tells: empty, or `/` and segments.
+    /// The path under which the host mounts the studio, according to the request: empty, or `/` and segments.
     pub(super) outer: String,
     /// What it begins with: empty, or `/` and segments.
     pub(super) prefix: String,

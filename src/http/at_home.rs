@@ -1,5 +1,5 @@
-//! Owns whether a request names this machine or its own network: only there does a local environment let everybody in. A page of
-//! another site can have its name lead to this machine, and then sends what looks like a page of ours; but it cannot have such a name.
+//! Owns the check that the host name of a request belongs to this machine or network: only then a local environment allows it. Another site can
+//! let its own name resolve to this machine (DNS rebinding), but it cannot use such a name.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use http::uri::Authority;
 
 use crate::error::{Error, Kind, Result};
 
-/// Last parts of names that nobody can register for all the world.
+/// Top-level names that cannot be registered publicly.
 const OWN: [&str; 8] = ["localhost", "local", "internal", "lan", "home.arpa", "test", "example", "invalid"];
 
 /// Refuses a request by the name of another place; `base_url` is the operator's or the host's.

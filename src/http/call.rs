@@ -1,4 +1,4 @@
-//! Owns a request as handlers see it: scope, parameters, query and a body that was checked for type, size and depth.
+//! Owns a request as handlers receive it: scope, parameters, query, and a body whose type, size and depth were checked.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns what a reader's leaving means to the run that its stream started.
+//! Owns the effect of a disconnected reader on the run of its stream.
 
 use crate::studio::{Scope, Studio};
 

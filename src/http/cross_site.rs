@@ -1,4 +1,4 @@
-//! Owns the protection against requests that another site makes a browser send.
+//! Owns the protection against cross-site requests.
 
 use http::{HeaderMap, Method, header};
 

@@ -1,4 +1,4 @@
-//! Owns the sentences of problems in Portuguese: each English one is a pattern whose gaps keep what was said.
+//! Owns the Portuguese sentences of problems: a pattern for each English sentence.
 
 use std::sync::LazyLock;
 

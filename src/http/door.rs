@@ -1,4 +1,4 @@
-//! Owns the chain that every request passes before it is routed, and what every answer carries.
+//! Owns the checks that every request passes before routing, and the headers of every answer.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Visit {
 }
 
 impl Visit {
-    /// What stands before the prefix in addresses that are told: the base URL, else the path that the host mounts the studio under.
+    /// The part of addresses before the prefix: the base URL, else the path under which the host mounts the studio.
     pub(super) fn outside(&self) -> &str {
         self.base_url.as_deref().unwrap_or(&self.area.outer).trim_end_matches('/')
     }

@@ -1,4 +1,4 @@
-//! Owns the entrance to the export prefix: the host's middleware speaks for a request there, the gate does not.
+//! Owns the authorization of the export prefix by the host's middleware; the gate does not apply.
 
 use super::area::Area;
 use super::{HostMarks, settings};

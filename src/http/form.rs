@@ -1,4 +1,4 @@
-//! Owns forms that bring a file: one file within a limit, and a few short texts.
+//! Owns multipart forms with one file within a limit and a few short texts.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::studio::Upload;
 
 /// Bytes of a text beside the file.
 const TEXT: usize = 64 * 1024;
-/// Parts of a form; each takes time, also one that nobody asks for.
+/// The limit of form parts, because each takes time.
 const PARTS: usize = 64;
 
 /// A form that was read.

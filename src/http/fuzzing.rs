@@ -1,4 +1,4 @@
-//! Owns the doors by which fuzzing and hostile trials reach the readers of requests.
+//! Owns the entry points of fuzzing to the readers of requests.
 
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! Owns who may come in: the host's decision, else its callback, else the name of this machine in a local environment, else whether there is a user.
+//! Owns the gate: the host's decision, else its callback, else a local host name in a local environment, else the user.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::studio::Studio;
 /// Silence of the host after this long means no.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Refuses a request that the gate does not let in.
+/// Refuses a request without authorization.
 pub(super) async fn check(
     studio: &Studio,
     marks: &HostMarks,
@@ -45,7 +45,7 @@ pub(super) async fn check(
     Err(Error::new(Kind::Forbidden, told).with("gate", config.gate.as_str()))
 }
 
-/// A person has an `id`; `false`, an empty text or an object without one is nobody.
+/// A user has an `id`; `false`, an empty text or an object without `id` is no user.
 fn is_somebody(user: &Value) -> bool {
     user.get("id").is_some_and(|id| !id.is_null() && id.as_str() != Some(""))
 }

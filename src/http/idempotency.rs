@@ -1,4 +1,4 @@
-//! Owns requests that are sent again: the key as it is read, and what it leads to.
+//! Owns the header `Idempotency-Key`: reads it, and finds the answer to an earlier request with the same key.
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -6,8 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Kind, Result};
 use crate::store::StoreError;
-use crate::store::upkeep::idempotency::{RequestKey, Seen};
-use crate::store::upkeep::idempotency;
+use crate::store::upkeep::request_keys::{self, RequestKey, Seen};
 use crate::studio::{Scope, Studio};
 
 /// Reads the key of a request; most have none. `asked` is what was asked of, as the path names it.
@@ -21,7 +20,7 @@ pub(super) fn key_of(headers: &HeaderMap, route: &'static str, asked: &str, body
     Ok(Some(RequestKey { route, key, request: hash(asked, body).into() }))
 }
 
-/// The key of a request whose body names itself.
+/// The key of a request whose body contains it.
 pub(super) fn named(route: &'static str, name: &str, asked: &str, said: &Value) -> RequestKey {
     RequestKey { route, key: name.into(), request: hash(asked, said).into() }
 }
@@ -48,7 +47,7 @@ pub(super) async fn refusal(studio: &Studio, scope: &Scope, key: &RequestKey, er
 
 async fn seen(studio: &Studio, scope: &Scope, key: &RequestKey) -> Result<Option<Seen>> {
     let (key, tenant, now) = (key.clone(), scope.tenant.clone(), studio.world().clock.now());
-    Ok(studio.world().store.read(move |tx| idempotency::find(tx, &tenant, &key, now)).await?)
+    Ok(studio.world().store.read(move |tx| request_keys::find(tx, &tenant, &key, now)).await?)
 }
 
 fn hash(asked: &str, body: &Value) -> String {

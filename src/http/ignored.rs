@@ -1,4 +1,4 @@
-//! Owns naming the members of a body that its route does not know: the request is handled without them, and the answer says so.
+//! Owns the list of unknown members of a request body, for the header `X-Studio-Ignored`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Owns the HTTP door: an in-process router over the facade. It opens no socket; a host mounts it wherever it likes.
+//! Owns the HTTP interface: an in-process router over the facade, without a socket; a host mounts it.
 //!
 //! ```ignore
 //! // An axum host: the routes under `/studio` and `/api/studio` of the configuration.
@@ -67,7 +67,7 @@ pub struct HostMarks {
     pub tenant: String,
     /// The host's own decision on the gate.
     pub gate: Option<bool>,
-    /// The host was asked for its decision and said neither yes nor no: naming a user lets nobody in then.
+    /// The host's function made no decision: then a user alone is not enough.
     pub undecided: bool,
     /// The host's middleware let this request through to the export prefix.
     pub authorized: bool,

@@ -1,4 +1,4 @@
-//! Owns the description of the API: OpenAPI 3.1, made of the table of routes and of schemas written by hand.
+//! Owns the OpenAPI 3.1 description, from the table of routes and hand-written schemas.
 
 use std::sync::LazyLock;
 
@@ -77,7 +77,7 @@ pub(super) fn document() -> Value {
             "description": "Agents and graph workflows: definitions, runs as server-sent events, traces, threads, attachments.",
         },
         "paths": paths(),
-        // What travels between the library and its host: no part of HTTP, and described here for whoever makes types of it.
+        // The calls between library and host: not part of HTTP, described here for generators of types.
         "x-host": {"calls": reference("HostCalls"), "marks": reference("HostMarks")},
         "components": {"schemas": schemas(), "parameters": parameters(), "headers": headers("answered"), "responses": {"Problem": {
             "description": "A refusal; `code` says which.",
@@ -182,7 +182,7 @@ fn responses(route: &Route) -> Map<String, Value> {
     });
     let mut refused = json!({"$ref": "#/components/responses/Problem"});
     if route.gives.iter().any(|(_, gives)| matches!(gives, Gives::Page)) {
-        // A browser is shown a page that tells it.
+        // A browser receives a page with the error.
         refused = json!({"description": "A problem.", "content": {
             "application/problem+json": {"schema": reference("Problem")}, "text/html": {"schema": {"type": "string"}},
         }});

@@ -1,4 +1,4 @@
-//! Owns where a reader wants a telling to go on: `Last-Event-ID`, `after` and `order`.
+//! Owns the position of a reader in a stream: `Last-Event-ID`, `after` and `order`.
 
 use super::call::Call;
 use crate::engine::{From, Order};

@@ -1,4 +1,4 @@
-//! Owns how an error is told: a problem document, or a page for a browser.
+//! Owns the encoding of an error: a problem document, or a page for a browser.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -45,7 +45,7 @@ impl Asker {
         if self.portuguese { "pt-BR" } else { "en" }
     }
 
-    /// The answer that tells an error.
+    /// The response for an error.
     pub(super) fn tell(&self, mut error: Error) -> Response {
         if self.portuguese {
             translate(&mut error);
@@ -93,7 +93,7 @@ pub(crate) fn document(mut error: Error) -> Value {
     Asker { wants_page: false, portuguese: false, root: String::new(), template: None }.document(error)
 }
 
-/// A fault of ours gets a number under which the log tells its cause.
+/// An internal error gets a number under which the log has its cause.
 fn number_fault(error: &mut Error) {
     if error.kind == Kind::Internal && !error.members.contains_key("request_id") {
         let request_id = uuid::Uuid::new_v4().to_string();
@@ -102,7 +102,7 @@ fn number_fault(error: &mut Error) {
     }
 }
 
-/// Tells a document of this kind in the language of the configuration, as routes do.
+/// Encodes a problem of this kind in the configured language, as routes do.
 pub(crate) fn in_language_of(config: &Config, kind: Kind, document: &mut Value) {
     let Value::Object(members) = document else { return };
     if !settings::in_portuguese(config) {

@@ -1,4 +1,4 @@
-//! Owns giving bytes that never change: whole, in part, or not again to who has them.
+//! Owns responses with immutable bytes: whole, a range, or 304.
 
 use axum::body::Body;
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! Owns how much of a body a route takes: what the configuration says for JSON, files and documents.
+//! Owns the size limit of a route's body, from the configuration for JSON, files and documents.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -18,7 +18,7 @@ const SPELLING: u64 = 6;
 /// What a body may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
-    /// As it is told: kilobytes of JSON, or of the file.
+    /// The limit in messages: kilobytes of JSON, or of the file.
     pub(super) kb: u64,
     /// Kilobytes of the whole body.
     whole_kb: u64,

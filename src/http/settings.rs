@@ -1,4 +1,4 @@
-//! Owns which keys of the configuration the HTTP door reads.
+//! Owns the configuration keys of the HTTP interface.
 
 use std::time::Duration;
 

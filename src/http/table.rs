@@ -1,4 +1,4 @@
-//! Owns the table of routes: the router, the description of the API and the tests are made of it.
+//! Owns the table of routes, from which router, API description and tests are built.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -52,7 +52,7 @@ pub(super) struct Route {
     pub(super) reads: Reads,
     pub(super) gives: Vec<(u16, Gives)>,
     pub(super) query: &'static [&'static str],
-    /// Headers that it heeds, beside those of every request.
+    /// Headers that it reads, besides those of every request.
     pub(super) heeds: Vec<&'static str>,
     /// Headers that say more of what it gives.
     pub(super) answers: Vec<&'static str>,
@@ -111,7 +111,7 @@ impl Route {
         self
     }
 
-    /// Tells a run as events, from a position; 204 when there is nothing to tell.
+    /// Streams a run from a position; 204 if there is nothing to send.
     pub(super) fn tells(self) -> Self {
         self.query(&["order", "after"]).heeds("Last-Event-ID").gives(200, Gives::Events).gives(204, Gives::Nothing)
     }
@@ -129,6 +129,12 @@ impl Route {
     pub(super) fn answers(mut self, header: &'static str) -> Self {
         self.answers.push(header);
         self
+    }
+
+    /// An immutable file: whole, a range of it, or 304.
+    pub(super) fn gives_file(self) -> Self {
+        let whole = self.heeds("Range").heeds("If-None-Match").gives(200, Gives::Bytes).gives(206, Gives::Bytes);
+        whole.gives(304, Gives::Nothing).gives(416, Gives::Nothing).answers("ETag")
     }
 
     pub(super) const fn query(mut self, names: &'static [&'static str]) -> Self {

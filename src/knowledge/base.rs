@@ -1,4 +1,4 @@
-//! Owns what a stored knowledge base says of reading and searching.
+//! Owns the settings of a stored knowledge base for indexing and searching.
 
 use serde_json::{Map, Value};
 

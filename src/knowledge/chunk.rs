@@ -1,4 +1,4 @@
-//! Owns cutting a text into passages: whole sentences packed together, the end of each passage repeated at the head of the next.
+//! Owns the splitting of a text into passages: whole sentences, with an overlap at the beginning of the next passage.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! Owns vectors as bytes: exact ones, and small copies with one byte for each number that tell which vectors are worth an exact look.
+//! Owns vectors as bytes: exact ones, and compact copies with one byte per number for the first scan.
 //!
-//! A number of a small copy is stored with 128 added: plain loops over unsigned bytes become the processor's own wide instructions on every
-//! machine, without code of our own for each.
+//! Numbers of a compact copy have an offset of 128, because compilers turn plain loops over unsigned bytes into SIMD instructions for every
+//! processor.
 
 /// What a small copy begins with: the number that its bytes are to be multiplied with.
 const SCALE: usize = 4;

@@ -1,4 +1,4 @@
-//! Owns reading a document: its text, its passages, their vectors batch by batch. What was stored is never made again.
+//! Owns the indexing of a document: its text, passages, and vectors batch by batch; stored batches are not repeated.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl From<ProviderFailure> for Stop {
 }
 
 impl Knowledge {
-    /// The time by which leases are told.
+    /// The clock of leases.
     pub(super) fn common_time(&self) -> Timestamp {
         self.store.time(self.clock.now())
     }
@@ -194,7 +194,7 @@ impl Knowledge {
             Ok(()) => {}
             Err(StoreError::Fenced) => self.count(document, usage).await,
             Err(StoreError::Unknown) => {
-                // Vectors and usage are stored together: one tells of the other.
+                // Vectors and usage are stored in one transaction.
                 let (held, after) = (reading.clone(), done + count);
                 if self.store.read(move |tx| readings::has_reached(tx, &held, after)).await? {
                     return Ok(count);

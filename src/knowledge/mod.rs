@@ -1,4 +1,4 @@
-//! Owns knowledge bases at work: documents become passages with vectors, questions find passages. The one path for nodes, tools and people.
+//! Owns knowledge bases: documents become passages with vectors, searches find passages, for nodes, tools and people.
 
 mod vector_cache;
 pub mod base;
@@ -25,7 +25,7 @@ pub use rerank::Scores;
 pub use search::{Question, Trouble, context};
 pub use worker::Worker;
 
-/// Knowledge bases at work.
+/// The knowledge bases of an engine.
 pub struct Knowledge {
     config: Arc<Config>,
     clock: Arc<dyn Clock>,

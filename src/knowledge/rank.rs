@@ -1,4 +1,4 @@
-//! Owns order: the best of many scores, two lists made one, and which words of a question are worth looking for.
+//! Owns ranking: the best of many scores, the fusion of two lists, and the useful words of a query.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};

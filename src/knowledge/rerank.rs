@@ -1,4 +1,4 @@
-//! Owns putting what was found in order by a model that reads question and passage together.
+//! Owns reranking: search results sorted by a model that reads question and passage together.
 
 use std::collections::HashMap;
 use std::sync::Arc;

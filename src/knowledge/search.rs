@@ -1,4 +1,4 @@
-//! Owns questions: what is asked of a base, the vector that it becomes, and the passages that answer it.
+//! Owns searches in a base: the query, its vector, and the passages found.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Question {
         self.edition.as_ref().filter(|_| asks).map(|edition| (edition.no, &edition.embedder))
     }
 
-    /// Who puts what it finds in order, and of which edition; none when nobody does.
+    /// The reranker and the edition; none without a reranker.
     #[must_use]
     pub fn reranker(&self) -> Option<(i64, &Rerank)> {
         let edition = self.edition.as_ref().filter(|_| !self.query.trim().is_empty())?;
@@ -360,7 +360,7 @@ fn chunk(reading: &LiveReading, position: u64, passage: Passage, score: f64) -> 
     }
 }
 
-/// Six digits are more than a score tells.
+/// A score has no more than six significant digits.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e6).round() / 1e6
 }

@@ -1,6 +1,6 @@
-//! Owns what is kept in memory of editions, within a bound: the small copies of their vectors, and the documents that they are made of.
+//! Owns the memory cache of editions: compact copies of vectors, and their documents, within a limit.
 //!
-//! An edition's number is never given again, and `changes` is another one after each change: what is kept is shown only while it is true.
+//! The number of an edition is never reused, and `changes` differs after each change, so stale entries are never used.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns who reads documents: claims, readings of dead owners taken over, what is gone swept away.
+//! Owns the indexing worker: claims, takeovers of dead owners' readings, cleanup.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Owns showing an address without the credentials that stand in it.
+//! Owns addresses without their credentials, for display.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Owns what is stored of agents, tools and MCP servers, as far as a run needs it.
+//! Owns stored agents, tools and MCP servers, as far as a run needs them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Owns JSON in node fields that is filled from the state: templates in its texts, and `$path` for whole values.
+//! Owns JSON in node fields that is filled from the state: templates in strings, and `$path` for whole values.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns a conversation as models see it: messages, tool calls, attachments, token counts.
+//! Owns a conversation as models receive it: messages, tool calls, attachments, token counts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Owns the models that are asked when one does not answer: what is written of them, and after which failures they come.
+//! Owns fallback models: their settings, and the failures after which they are called.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Owns the graph of a workflow: its nodes and edges as typed values, and its JSON with what was left out filled in.
+//! Owns the graph of a workflow: its nodes and edges as typed values, and its JSON with defaults filled in.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns ids and points in time as they are stored and shown.
+//! Owns ids, slugs and points in time as they are stored and shown.
 
 use std::fmt;
 use std::ops::Deref;
@@ -52,6 +52,16 @@ impl fmt::Debug for Id {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, out)
     }
+}
+
+/// The longest slug.
+pub const LONGEST_SLUG: usize = 80;
+
+/// Whether this is a slug: lower-case words and digits with single hyphens between them.
+#[must_use]
+pub fn is_slug(text: &str) -> bool {
+    text.len() <= LONGEST_SLUG
+        && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
 }
 
 impl FromStr for Id {

@@ -1,7 +1,7 @@
-//! Owns which variables of the environment an MCP server that was made in the studio may set for its program.
+//! Owns the environment variables that an MCP server created in the studio may set for its program.
 //!
-//! A program that the operator listed must not become another one by its environment, and nobody knows all variables by which programs
-//! load code. So names are allowed, not forbidden: some that only set values, credentials, and what the operator lists.
+//! Many variables make a program load other code, and no list of them is complete. So this is a list of allowed names: some plain settings,
+//! credentials, and the names that the operator adds.
 
 /// Names that only set values in every program.
 const NAMES: [&str; 12] = [

@@ -59,12 +59,8 @@ fn shown(key: &Key, limits: &GraphLimits) -> Value {
     put("name", key.name.into());
     put("type", type_name(key.holds).into());
     put("default", default(key, limits));
-    if let Some((min, max)) = range(key.holds, limits) {
-        put("min", min);
-        put("max", max);
-    }
-    if let Some(values) = values(key.holds) {
-        put("values", values);
+    for (name, value) in bounds(key.holds, limits) {
+        put(name, value);
     }
     put("required", key.required.into());
     put("template", matches!(key.holds, KeyType::Template | KeyType::TemplateObject | KeyType::Filter | KeyType::AnyTemplate).into());
@@ -104,16 +100,19 @@ const fn type_name(holds: KeyType) -> &'static str {
     }
 }
 
-fn range(holds: KeyType, limits: &GraphLimits) -> Option<(Value, Value)> {
+/// The range or the words of a key's values, by name.
+fn bounds(holds: KeyType, limits: &GraphLimits) -> Vec<(&'static str, Value)> {
     match holds {
-        KeyType::Whole(min, max) => Some((min.into(), if max >= 1 << 53 { Value::Null } else { max.into() })),
-        KeyType::LoopBound => Some((1.into(), limits.loop_max_steps.into())),
-        KeyType::Number(min, max, _) => Some((min.into(), max.into())),
+        KeyType::Whole(min, max) => vec![("min", min.into()), ("max", if max >= 1 << 53 { Value::Null } else { max.into() })],
+        KeyType::LoopBound => vec![("min", 1.into()), ("max", limits.loop_max_steps.into())],
+        KeyType::Number(min, max, _) => vec![("min", min.into()), ("max", max.into())],
+        KeyType::Choice(words) => vec![("values", json!(words))],
+        KeyType::TestWord(Words::Logic) => vec![("values", json!(["all", "any"]))],
+        KeyType::TestWord(Words::Operator) => vec![("values", OPERATORS.iter().map(|(name, _)| *name).collect())],
+        KeyType::TestWord(Words::ValueType) => vec![("values", json!(VALUE_TYPES))],
         KeyType::Text
         | KeyType::Template
         | KeyType::Flag
-        | KeyType::Choice(_)
-        | KeyType::TestWord(_)
         | KeyType::OutputKey
         | KeyType::KeyPath
         | KeyType::Path
@@ -131,40 +130,7 @@ fn range(holds: KeyType, limits: &GraphLimits) -> Option<(Value, Value)> {
         | KeyType::Tools
         | KeyType::Exposure
         | KeyType::Branches
-        | KeyType::Rules => None,
-    }
-}
-
-fn values(holds: KeyType) -> Option<Value> {
-    match holds {
-        KeyType::Choice(words) => Some(json!(words)),
-        KeyType::TestWord(Words::Logic) => Some(json!(["all", "any"])),
-        KeyType::TestWord(Words::Operator) => Some(OPERATORS.iter().map(|(name, _)| *name).collect()),
-        KeyType::TestWord(Words::ValueType) => Some(json!(VALUE_TYPES)),
-        KeyType::Text
-        | KeyType::Template
-        | KeyType::Flag
-        | KeyType::Whole(..)
-        | KeyType::LoopBound
-        | KeyType::Number(..)
-        | KeyType::OutputKey
-        | KeyType::KeyPath
-        | KeyType::Path
-        | KeyType::TestPath
-        | KeyType::Object
-        | KeyType::TemplateObject
-        | KeyType::Filter
-        | KeyType::Rerank
-        | KeyType::AnyTemplate
-        | KeyType::Any
-        | KeyType::Schema
-        | KeyType::Retries
-        | KeyType::Parameters
-        | KeyType::Fallbacks
-        | KeyType::Tools
-        | KeyType::Exposure
-        | KeyType::Branches
-        | KeyType::Rules => None,
+        | KeyType::Rules => Vec::new(),
     }
 }
 

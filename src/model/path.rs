@@ -1,4 +1,4 @@
-//! Owns paths into the workflow state: those that read (`key.name[0]`) and those that write (`key.name`).
+//! Owns paths into the workflow state: for reading (`key.name[0]`) and for writing (`key.name`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns the graph compiled for running: indexes instead of ids, and what follows what.
+//! Owns the graph compiled for execution: indexes instead of ids, and the successors of each node.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns what a node reads of the state, and the hash of it that says whether a stored result still fits.
+//! Owns the state keys that a node reads, and their hash, which tells whether a node checkpoint is still valid.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Owns telling the name of a secret from a secret: only `secret:NAME` may be written into a graph.
+//! Owns the check that a definition contains only names of secrets: `secret:NAME`.
 
 /// Words in the name of a header or field whose value is a secret.
 const NAMES: [&str; 10] =

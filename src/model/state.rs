@@ -1,4 +1,4 @@
-//! Owns the workflow state: values by key, cheap to clone, its size and depth known without looking again.
+//! Owns the workflow state: values by key, cheap to clone, with cached size and depth.
 
 use std::sync::Arc;
 

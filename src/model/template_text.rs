@@ -1,4 +1,4 @@
-//! Owns templates in node fields: `{{ path }}` is replaced once, everything else stays as it is written.
+//! Owns templates in node fields: `{{ path }}` is expanded once, all other text is unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns the words that people read, by key, in every language of the studio.
+//! Owns the user-visible texts, by key and language.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

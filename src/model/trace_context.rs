@@ -1,4 +1,4 @@
-//! Owns where a piece of work stands in a trace of others, as W3C Trace Context writes it: `traceparent` and `tracestate`.
+//! Owns W3C Trace Context: `traceparent` and `tracestate`.
 
 use std::fmt;
 

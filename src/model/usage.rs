@@ -1,4 +1,4 @@
-//! Owns money and usage: exact sums, rounded once where they are shown.
+//! Owns money and usage: exact sums, rounded only for display.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Owns who is wired to whom in a graph, by index: control edges, binding edges, reachability.
+//! Owns the connections of a graph by index: control edges, binding edges, reachability.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns where the systems that are told of runs listen, and how their user names and passwords are written.
+//! Owns the addresses and credentials of collectors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Owns the room in which pieces wait to be sent: bounded in number and bytes, filled without waiting.
+//! Owns the buffer of pieces to send: limited in number and bytes, filled without waiting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

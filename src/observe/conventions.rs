@@ -1,4 +1,4 @@
-//! Owns how a piece of a run is named by OpenTelemetry's conventions for generative AI.
+//! Owns the names of OpenTelemetry's conventions for generative AI.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns sending: batches that are tried again while that may help, and given up when it does not. Runs never wait for it.
+//! Owns the sending of batches: retried while that can help, then dropped. Runs never wait.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Owns pieces of runs as Inspector reads them: transactions and segments, a JSON array in base64, in posts of limited size.
+//! Owns pieces of runs in the form of Inspector: transactions and segments, a JSON array in base64, in posts of limited size.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns what Langfuse wants to know of a piece besides the conventions.
+//! Owns the attributes of Langfuse besides the conventions.
 
 use serde_json::{Map, Value, json};
 

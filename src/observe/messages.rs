@@ -1,4 +1,4 @@
-//! Owns what was said as the generative-AI conventions write it: messages of parts.
+//! Owns messages in the form of the generative-AI conventions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns telling other systems what runs do: pieces of runs are taken without waiting, buffered within bounds, and sent by tasks of their own.
+//! Owns the delivery of runs to other systems: collected without waiting, buffered within limits, sent by background tasks.
 
 mod address;
 mod buffer;

@@ -1,4 +1,4 @@
-//! Owns pieces of runs as OpenTelemetry's messages: spans in one request for each batch.
+//! Owns pieces of runs in OTLP: the spans of a batch in one request.
 
 use std::sync::Arc;
 

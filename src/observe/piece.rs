@@ -1,4 +1,4 @@
-//! Owns one measured piece of a run as other systems are told of it, whatever language they speak; and a request that tells of some.
+//! Owns one measured piece of a run, independent of the receiving system, and a request that sends several.
 
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ pub struct Piece {
     pub response_model: Option<String>,
     /// Of a model: how long its first piece took.
     pub first_piece_ms: Option<u64>,
-    /// Of the run: how long this attempt was at work.
+    /// Of the run: the execution time of this attempt.
     pub worked_ms: Option<u64>,
     /// Of a model: the settings that it was asked with.
     pub parameters: Option<Box<AskedWith>>,

@@ -1,4 +1,4 @@
-//! Owns one system that is told of runs: where it is, what it reads, how its requests are made, what became of its pieces.
+//! Owns one receiving system: its address, format, requests and counters.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! Owns under which key a provider finds the beginning of a conversation again.
+//! Owns the key under which a provider caches the beginning of a conversation.
 
 use sha2::{Digest, Sha256};
 
@@ -20,7 +20,7 @@ pub struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Tells nothing of the tenant, and is another one for each.
+    /// Different for each tenant, without revealing it.
     pub(super) fn key(&self) -> String {
         let Self { tenant, entity, thread } = self;
         let mut key = hex(&Sha256::digest(format!("{tenant}\n{entity}\n{thread}")));

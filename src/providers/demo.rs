@@ -1,4 +1,4 @@
-//! Owns the model that plays the bundled templates: its rules are data in the form of any other script.
+//! Owns the model `demo`, which plays the bundled templates: its rules are a script in JSON.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Owns the simplest model there is: it answers what it was told.
+//! Owns the model `echo`, which repeats the last message.
 
 use crate::model::chat::{Message, Role};
 

@@ -1,9 +1,10 @@
-//! Owns how the files of a message are shown to models: as bytes where a family takes them, else in words.
+//! Owns the files of a message in requests: as bytes if the family accepts them, else described in words.
 
 use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 use super::Media;
 use crate::model::chat::{Message, Role};
@@ -48,7 +49,7 @@ pub(super) fn carried(messages: &[Message], takes: Takes) -> Cow<'_, [Message]> 
     told.into()
 }
 
-/// What came with results is told before the model speaks again.
+/// Files of results are sent before the model's next turn.
 fn flush(told: &mut Vec<Message>, waiting: &mut Vec<crate::model::chat::Attachment>, next: Role) {
     if next == Role::Assistant && !waiting.is_empty() && told.last().is_some_and(|last| last.role == Role::Tool) {
         told.push(Message { attachments: std::mem::take(waiting), ..Message::text(Role::User, FILES) });
@@ -94,6 +95,16 @@ pub(super) struct File<'a>(&'a Media);
 /// The files of a message; those whose bytes are not sent are left out.
 pub(super) fn of<'a>(message: &'a Message, media: &'a [Media]) -> impl Iterator<Item = File<'a>> {
     message.attachments.iter().filter_map(|file| media.iter().find(|media| media.storage_key == file.storage_key)).map(File)
+}
+
+/// The content of a message: its text, or parts if it has files.
+pub(super) fn content(message: &Message, media: &[Media], text_part: fn(&str) -> Value, part: fn(File<'_>) -> Value) -> Value {
+    let parts: Vec<Value> = of(message, media).map(part).collect();
+    if parts.is_empty() {
+        return message.content.as_str().into();
+    }
+    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
+    text.into_iter().chain(parts).collect()
 }
 
 /// The kind of a file.

@@ -1,4 +1,4 @@
-//! Owns the door by which fuzzing and property tests reach the readers of answers: any bytes go in, and what must always hold is checked.
+//! Owns the entry points of fuzzing and property tests to the readers of answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::{ChatReply, ChatRequest, Delta, Provider, ProviderFailure, ToolOffer}
 use crate::clock::SystemClock;
 use crate::model::chat::{Message, Role, Tokens};
 
-/// The readers: the wire families, and speakers of OpenAI's that keep something of their own.
+/// The readers: the API families, and OpenAI-compatible servers with fields of their own.
 pub const FAMILIES: [&str; 9] =
     ["openai", "openai-responses", "anthropic", "gemini", "ollama", "cohere", "deepseek", "openrouter", "mistral"];
 

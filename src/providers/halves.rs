@@ -1,5 +1,5 @@
-//! Owns the halves of characters that some providers write alone: JSON escapes such as `\ud83d` stand for a character only in pairs, and a
-//! piece of text may end between them.
+//! Owns unpaired surrogates: a JSON escape such as `\ud83d` is a character only in a pair, and some providers split a pair between two
+//! pieces of text.
 
 use std::borrow::Cow;
 

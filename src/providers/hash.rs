@@ -1,4 +1,4 @@
-//! Owns the embeddings that need no network: hashed words and word pairs, 256 dimensions, unit length.
+//! Owns the embeddings `hash`, which need no network: hashed words and word pairs, 256 dimensions, unit length.
 
 use futures_util::future::BoxFuture;
 use unicode_segmentation::UnicodeSegmentation;

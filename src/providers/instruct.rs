@@ -1,4 +1,4 @@
-//! Owns what models are instructed: their system messages, and the schema for those without a structured mode.
+//! Owns the instructions to models: system messages, and the schema for models without a structured mode.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub fn with_schema(messages: &[Message], schema: &Value) -> Vec<Message> {
     messages
 }
 
-/// All system messages in one text, for families that are told them apart from the conversation; with the schema when it has to be said.
+/// All system messages in one text, for families that send them separately; with the schema if it is part of the instructions.
 #[must_use]
 pub fn instructions(messages: &[Message], schema: Option<&Value>) -> String {
     let system = messages.iter().filter(|message| message.role == Role::System && !message.content.trim().is_empty());

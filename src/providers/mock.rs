@@ -1,4 +1,4 @@
-//! Owns the provider that tests talk to: recorded answers over a real connection, and what it was asked.
+//! Owns the mock provider of tests: recorded answers over a real connection, and the requests that it received.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -158,7 +158,7 @@ fn media(file: &Attachment) -> Media {
     Media { storage_key: file.storage_key.clone(), mime_type: file.mime_type.clone(), name: file.name.clone(), bytes, refused: false }
 }
 
-/// An answer as text: what was told while it came, then what it was.
+/// An answer as text: the streamed deltas, then the reply.
 pub(super) async fn told(provider: &dyn Provider, request: &ChatRequest) -> String {
     let heard = Mutex::new(String::new());
     let hear = |delta: Delta| {

@@ -1,4 +1,4 @@
-//! Owns the seam to model providers: one request, deltas while they come, one reply.
+//! Owns the interface to model providers: one request, deltas while they arrive, one reply.
 
 pub mod anthropic;
 pub mod bedrock;
@@ -77,7 +77,7 @@ pub struct NativeTool {
 }
 
 impl NativeTool {
-    /// As most families are told of it: an object with a type and its settings, which win.
+    /// The form of most families: an object with a type and its settings, which take precedence.
     fn typed(&self, kind: &str) -> Map<String, Value> {
         let mut tool = Map::from_iter([("type".to_owned(), Value::from(kind))]);
         tool.extend(self.config.clone());
@@ -102,7 +102,7 @@ pub struct Media {
     pub name: Option<String>,
     /// Its bytes.
     pub bytes: bytes::Bytes,
-    /// The model does not read such files: it is told of it in words.
+    /// The model does not accept such files: it receives a note.
     pub refused: bool,
 }
 
@@ -127,9 +127,9 @@ pub struct ChatRequest {
     pub parameters: Parameters,
     /// The answer must fit this JSON Schema.
     pub schema: Option<Value>,
-    /// The answer is asked for as a stream, whoever listens.
+    /// The answer is requested as a stream, even without a reader.
     pub stream: bool,
-    /// Somebody reads the text while it comes.
+    /// There is a reader of the streamed text.
     pub live: bool,
     /// Who asks: what `script` replies match on.
     pub asker: Asker,

@@ -1,4 +1,4 @@
-//! Owns the way out to model providers: the HTTP clients, their patience, their retries, the limits of what they read.
+//! Owns the HTTP clients for model providers: timeouts, retries and size limits.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 
-/// What is read of an answer that tells an error.
+/// The bytes to read of an error answer.
 const ERROR_LIMIT: usize = 64 << 10;
 /// How long a connection may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(10);
@@ -255,7 +255,7 @@ impl Outbound {
         Ok((status, headers, rest))
     }
 
-    /// What is told beside the status is waited for only so long: the status says already what to do.
+    /// The time to wait for an error's body: the status already says what to do.
     async fn refusal(&self, status: u16, headers: &HeaderMap, mut answer: Answer) -> Refused {
         answer.left = ERROR_LIMIT;
         answer.until = answer.until.min(after(REFUSAL.min(answer.patience.first_byte)));

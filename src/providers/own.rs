@@ -1,4 +1,4 @@
-//! Owns how an assistant message goes back to the provider that wrote it: its own pieces unchanged, what we changed since put in their place.
+//! Owns assistant messages that go back to their provider: its own blocks unchanged, edited parts replaced.
 
 use std::borrow::Cow;
 

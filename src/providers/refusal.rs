@@ -1,4 +1,4 @@
-//! Owns the reading of a provider's refusal: which run code it is, what to tell, whether and when to ask again.
+//! Owns the reading of a provider's error: its run code, its message, and whether and when to retry.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub fn of_summaries(failure: &ProviderFailure) -> bool {
     failure.fault.code == FaultCode::ProviderBadRequest && SUMMARIES.iter().any(|mark| text.contains(mark))
 }
 
-/// What an error inside an answer says; `error` is the object that tells it.
+/// Reads an error inside an answer; `error` is its object.
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
     let (status, told) = inside(error);
@@ -86,7 +86,7 @@ fn code(status: u16, told: &Said) -> FaultCode {
     if told.mentions(&FILTER_MARKS) {
         return FaultCode::ProviderContentFiltered;
     }
-    // A limit of tokens in a minute is told in like words.
+    // Messages about a limit of tokens per minute are similar.
     if status != 429 && told.mentions(&CONTEXT_MARKS) {
         return FaultCode::ContextOverflow;
     }
@@ -142,7 +142,7 @@ const CONTEXT_MARKS: [&str; 15] = [
     "input is too long",
     "exceeds maximum length",
 ];
-/// The names of errors that are told without a status, inside an answer.
+/// The names of errors inside an answer, which have no status.
 const NAMED: [(&str, u16); 22] = [
     ("authentication_error", 401),
     ("permission_error", 403),
@@ -219,7 +219,7 @@ fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     }
 }
 
-/// The wait that Google tells in the body: `{"error":{"details":[{"retryDelay":"1.5s"}]}}`.
+/// The wait in Google's error body: `{"error":{"details":[{"retryDelay":"1.5s"}]}}`.
 fn wait_inside(json: &Value) -> Option<Duration> {
     let details = json.get("error")?.get("details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;

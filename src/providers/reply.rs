@@ -1,4 +1,4 @@
-//! Owns what a whole answer is made of, whichever family it came from.
+//! Owns the parts of a whole answer, shared by all families.
 
 use serde_json::{Map, Value};
 
@@ -108,7 +108,7 @@ fn parse(text: &str) -> Result<Value, Unread> {
 /// The longest name of a tool.
 const LONGEST_NAME: usize = 64;
 
-/// Gives calls of tools that nobody offered names that providers take back: they refuse a whole conversation that holds another one.
+/// Renames calls of unknown tools to names that providers accept: they refuse a conversation with any other name.
 pub(super) fn sound_names(calls: &mut [ToolCall], request: &ChatRequest) {
     for call in calls.iter_mut().filter(|call| !is_name(&call.name)) {
         if request.tools.iter().all(|tool| tool.name != call.name) {
@@ -125,7 +125,7 @@ fn is_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// The nearest name that providers take back. No tool has it, which the model is told.
+/// The nearest name that providers accept. No tool has it; the model receives that error.
 fn sound(name: &str) -> String {
     let name: String = name.chars().take(LONGEST_NAME - 1).map(|letter| if fits(letter) { letter } else { '_' }).collect();
     if name.is_empty() { "unnamed".into() } else { format!("{name}_") }

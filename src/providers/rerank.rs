@@ -1,4 +1,4 @@
-//! Owns rankings of texts by a question: what is asked, and answers in the form that Cohere, Voyage, Jina and servers like theirs share.
+//! Owns reranking: the request, and answers in the form of Cohere, Voyage, Jina and compatible servers.
 
 use std::sync::Arc;
 
@@ -48,10 +48,10 @@ pub(super) fn read(body: &[u8], texts: usize) -> Result<Ranking, ProviderFailure
     order(&vectors::parse(body)?, texts)
 }
 
-/// The order that an answer tells.
+/// The order in an answer.
 pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFailure> {
     let count = |path: &[&str]| reply::count(answer, path);
-    // Cohere bills by the search, and tells how many there were: each counts as one token.
+    // Cohere bills searches and reports their number: each counts as one token.
     let counted = count(&["usage", "total_tokens"]).or_else(|| count(&["usage", "prompt_tokens"]));
     let counted = counted.or_else(|| count(&["meta", "billed_units", "search_units"]));
     let tokens = counted.map(|prompt| Tokens { prompt, ..Tokens::default() });

@@ -1,4 +1,4 @@
-//! Owns what an answer rests on, as its provider says it: pages that a search found, documents that it cites. Each is told once.
+//! Owns the sources of an answer (search results, cited documents), each reported once.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

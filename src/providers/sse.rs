@@ -1,4 +1,4 @@
-//! Owns the reading of streamed answers: bytes in any pieces become lines, and lines become server-sent events.
+//! Owns the parser of streamed answers: bytes to lines, lines to server-sent events.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ pub struct ServerEvent {
     pub data: String,
 }
 
-/// Reads server-sent events as browsers do: comments skipped, events without data not told, a cut one at the end dropped.
+/// Parses server-sent events like browsers: skips comments, events without data and an incomplete event at the end.
 #[derive(Debug)]
 pub struct Events {
     lines: Lines,

@@ -1,4 +1,4 @@
-//! Owns the JSON Schemas that providers take: most know a part of the keywords only and refuse the rest.
+//! Owns the JSON Schemas that providers accept: most support only some keywords and refuse the others.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns what the pieces of a provider's answer tell of its thinking, as parts that every family shares.
+//! Owns reasoning in the pieces of an answer, as parts that all families share.
 
 use serde_json::Value;
 

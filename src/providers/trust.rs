@@ -1,4 +1,4 @@
-//! Owns TLS of every HTTP client: whose certificates are taken, and what is spoken.
+//! Owns the TLS settings of all HTTP clients: trusted authorities and protocols.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns embeddings that are made in batches and put together again.
+//! Owns embeddings that are requested in batches and joined.
 
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! Owns taking secrets out of what tools and providers answer: as they are, and in the forms in which JSON writes them.
+//! Owns the masking of secrets in what tools and providers return: verbatim and in JSON escapes.
 
 use std::borrow::Cow;
 

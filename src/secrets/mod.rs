@@ -1,4 +1,4 @@
-//! Owns secrets: they are named `secret:NAME` everywhere and looked up only when they are used.
+//! Owns secrets: definitions contain `secret:NAME`, values are looked up when they are used.
 
 pub(crate) mod masking;
 

@@ -1,4 +1,4 @@
-//! Owns what people define: agents, workflows, tools, MCP servers, knowledge bases; their revisions and drafts.
+//! Owns the tables of definitions: agents, workflows, tools, MCP servers, knowledge bases; their revisions and drafts.
 
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ fn of_row(row: &Row<'_>) -> Result<DefinitionRow, StoreError> {
     })
 }
 
-/// Until this transaction ends, nobody else adds or renames definitions of this tenant.
+/// Locks the definitions of this tenant against inserts and renames until the transaction ends.
 pub fn hold(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
     tx.alone("definitions", tenant)
 }
@@ -321,7 +321,7 @@ pub fn revision(tx: &mut Tx<'_>, tenant: &str, definition: &Id, number: i64) -> 
     )
 }
 
-/// What somebody is drawing.
+/// A draft.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the fields are those of the draft")]
 pub struct DraftRow {

@@ -1,4 +1,4 @@
-//! Owns what a store can fail with, and the sentence that tells a person what to do about it.
+//! Owns the errors of the store, each with a sentence that says what to do.
 
 use rusqlite::{Error as SqliteError, ErrorCode, ffi};
 

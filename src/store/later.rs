@@ -1,5 +1,5 @@
-//! Owns what is added to counters at the end of a transaction: many jobs count for the same rows, which are then written once, and by
-//! everybody in the same order.
+//! Owns the counters that are written at the end of a transaction: many jobs change the same rows, which are then written once, always in the
+//! same order.
 
 use std::collections::BTreeMap;
 

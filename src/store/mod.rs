@@ -1,4 +1,4 @@
-//! Owns the database: an async door to the threads that speak SQL, and the files that say what is asked of it.
+//! Owns the database: an async interface to the database threads, and the modules of the tables.
 //!
 //! Opening stores settings; threads, connections and the file come with the first use.
 
@@ -46,7 +46,7 @@ pub struct StoreSettings {
     pub synchronous: Synchronous,
     /// What table names begin with.
     pub prefix: Arc<str>,
-    /// What costs are in; none where nobody asks.
+    /// The currency of costs; none if it is not needed.
     pub currency: Option<Arc<str>>,
     /// At most so many threads read.
     pub readers: usize,
@@ -141,12 +141,6 @@ impl Store {
         db::migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
     }
 
-    /// Whether everything lives in memory.
-    #[must_use]
-    pub fn in_memory(&self) -> bool {
-        self.0.settings.memory
-    }
-
     /// Reads from one unchanging view of the database. The work may be called again when the connection was lost.
     pub async fn read<T: Send + 'static>(
         &self,
@@ -210,17 +204,17 @@ impl Store {
         self.0.threads.write(Some(of), job);
     }
 
-    /// Tells other processes on this database something; where there can be none, nothing happens.
+    /// Notifies other processes on this database; does nothing if there can be none.
     pub fn tell(&self, news: Notification) {
         self.0.threads.tell(news);
     }
 
-    /// Hears what other processes tell, from now on.
+    /// Subscribes to notifications of other processes.
     pub fn listen(&self, hear: Listener) {
         self.0.threads.listen(hear);
     }
 
-    /// Whether what other processes tell is heard.
+    /// Whether notifications of other processes are received.
     #[must_use]
     pub fn hears(&self) -> bool {
         self.0.threads.hears()
@@ -234,7 +228,7 @@ impl Store {
         if self.0.threads.knows_time() { Ok(()) } else { self.read(|_| Ok(())).await }
     }
 
-    /// The time by which leases are told: a server's, where the database is on one, else the host's.
+    /// The clock of leases: the server's if there is one, else the host's.
     #[must_use]
     pub fn time(&self, host: Timestamp) -> Timestamp {
         self.0.threads.time().unwrap_or(host)

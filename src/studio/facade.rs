@@ -1,4 +1,4 @@
-//! Owns the studio itself: what it is opened with, its runtime, its end.
+//! Owns the studio: its options, its runtime, its close.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -57,7 +57,7 @@ struct Inner {
     registered: Mutex<registered::Kept>,
 }
 
-/// What is told of a panic.
+/// The message for a panic.
 const FAULT: &str = "a fault in the studio stopped this request";
 
 impl Drop for Inner {
@@ -197,7 +197,7 @@ impl Studio {
         self.1
     }
 
-    /// What the engine works with.
+    /// The dependencies of the engine.
     #[must_use]
     pub fn world(&self) -> &Arc<World> {
         &self.0.world

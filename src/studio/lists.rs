@@ -1,4 +1,4 @@
-//! Owns pages of lists: what a list may be asked, opaque cursors, the answer.
+//! Owns paginated lists: query parameters, opaque cursors, the answer.
 
 use std::fmt::Display;
 
@@ -101,7 +101,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page of at most `limit` of the items found; one more than that tells that there is another page.
+    /// A page of at most `limit` of the found items; one more item means that there is another page.
     pub fn of<T>(mut found: Vec<T>, limit: usize, key: impl Fn(&T) -> String, mut show: impl FnMut(T) -> Value) -> Self {
         let more = found.len() > limit;
         found.truncate(limit);

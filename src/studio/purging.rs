@@ -1,4 +1,4 @@
-//! Owns purging: what the store finds to be older than the configuration keeps is removed, in small batches between which others work.
+//! Owns purging: expired data is deleted in small batches, so that other work can proceed.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Studio {
         self.purge_telling(stop, |_| ()).await
     }
 
-    /// The same, and tells after each transaction what was removed so far.
+    /// The same, with a progress report after each transaction.
     ///
     /// # Errors
     /// As above.

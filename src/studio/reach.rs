@@ -1,4 +1,4 @@
-//! Owns how the facade works on the store: a piece of work may be refused by us as well as by the database, and then nothing of it is kept.
+//! Owns the access of the facade to the store: work that the facade itself may refuse, which rolls it back.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl From<Error> for Refusal {
 struct Said(Arc<Mutex<Option<Box<Error>>>>);
 
 impl Said {
-    /// Work that tells the database to undo it when it is refused.
+    /// Work whose refusal rolls the transaction back.
     fn by<T>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Owns what the pages may know of the configuration.
+//! Owns the configuration as the pages show it.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ impl Studio {
         settings
     }
 
-    /// What became of the pieces of runs that other systems are told: `[{target, sent, dropped, waiting, failures, last_error}]`.
+    /// The counters of receivers of spans: `[{target, sent, dropped, waiting, failures, last_error}]`.
     #[must_use]
     pub fn observability(&self) -> Value {
         self.world().observer.counts()

@@ -1,4 +1,4 @@
-//! Owns writing definitions: their rows, the revisions of workflows.
+//! Owns the writes of definitions: their rows, and the revisions of workflows.
 
 use std::sync::Arc;
 

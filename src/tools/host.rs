@@ -1,4 +1,4 @@
-//! Owns the tools that the host runs.
+//! Owns the tools of the host.
 
 use std::sync::Arc;
 use std::time::Duration;

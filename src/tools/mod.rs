@@ -1,4 +1,4 @@
-//! Owns tools: what a model or a node can call, and how a reference becomes something callable.
+//! Owns tools: what models and nodes can call, and the way from a reference to a callable tool.
 
 pub mod builder;
 pub mod guard;
@@ -139,7 +139,7 @@ impl ToolInvocation {
 pub struct ToolReply {
     /// The text that a model sees; JSON results as compact JSON.
     pub text: String,
-    /// It tells a failure.
+    /// It is a failure.
     pub is_error: bool,
     /// No answer came: nobody knows whether it did its work.
     pub unanswered: bool,

@@ -1,4 +1,4 @@
-//! Owns the names under which models see tools of servers: what providers accept, at most 64 letters, each name once.
+//! Owns the names of MCP tools for models: accepted by providers, at most 64 characters, unique.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Owns results that hold files: the form in which hosts and webhooks give them.
+//! Owns results with files, as hosts and webhooks return them.
 
 use serde_json::Value;
 

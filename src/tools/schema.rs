@@ -1,4 +1,4 @@
-//! Owns JSON Schemas at work: what is wrong with a value, in words for a model or a person.
+//! Owns the validation of values by JSON Schema, with errors in words.
 
 use serde_json::{Map, Value};
 

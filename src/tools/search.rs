@@ -1,4 +1,4 @@
-//! Owns the door through which tools and nodes search knowledge bases.
+//! Owns the interface by which tools and nodes search knowledge bases.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! Owns stored tools: webhooks, builder functions and searches, as the run that uses them pinned them.
+//! Owns stored tools (webhooks, builder functions, searches), as pinned by their run.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Owns the classes of PHP, TypeScript, Kotlin and Swift: their heads, and where `definition` stands in their bodies.
+//! Owns the classes of PHP, TypeScript, Kotlin and Swift: their heads, and the position of `definition`.
 
 use serde_json::Value;
 

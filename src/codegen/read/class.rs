@@ -1,4 +1,4 @@
-//! Owns the classes of a file: which there are, which one is meant.
+//! Owns the classes of a file, and the choice of the requested one.
 
 use std::ops::Range;
 

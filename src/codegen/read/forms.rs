@@ -1,4 +1,4 @@
-//! Owns what maps, lists and constants look like in each language.
+//! Owns the syntax of maps, lists and constants in each language.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns the heredocs of PHP and Ruby: their marks, and where their texts end.
+//! Owns the heredocs of PHP and Ruby: their marks and ends.
 
 use super::super::{ReadError, Target};
 use super::lexer::{Lexer, Waiting};

@@ -1,4 +1,4 @@
-//! Owns splitting a source file into words: blanks, comments, names, numbers and signs of each language.
+//! Owns the lexer of source files: whitespace, comments, names, numbers and signs of each language.
 
 use super::super::{ReadError, Reason, Target};
 use super::token::{Kind, Text, Token, Tokens, place};

@@ -1,4 +1,4 @@
-//! Owns reading one literal: maps, lists, strings, numbers and constants, without recursion.
+//! Owns the parser of one literal: maps, lists, strings, numbers and constants, without recursion.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns what `definition` returns: one literal that is a map, and nothing beside it.
+//! Owns the return value of `definition`: one map literal and nothing else.
 
 use serde_json::{Map, Value};
 

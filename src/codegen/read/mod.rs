@@ -1,4 +1,4 @@
-//! Owns reading classes from source text. The text is looked at, never run.
+//! Owns the parser of classes in source text, which never runs it.
 
 mod braces;
 mod class;

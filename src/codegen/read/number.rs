@@ -1,4 +1,4 @@
-//! Owns the numbers of each language as JSON numbers: whole ones exactly, others as the nearest of 64 bits.
+//! Owns the numbers of each language as JSON numbers: integers exactly, others as 64-bit floats.
 
 use serde_json::{Number, Value};
 

@@ -1,4 +1,4 @@
-//! Owns the classes of Python: their bases, and where `definition` stands in their blocks.
+//! Owns the classes of Python: their bases, and the position of `definition`.
 
 use serde_json::Value;
 

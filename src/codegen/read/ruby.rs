@@ -1,4 +1,4 @@
-//! Owns the classes of Ruby: blocks up to their `end`, what they include, and where `definition` stands.
+//! Owns the classes of Ruby: blocks up to `end`, included modules, and the position of `definition`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns where the strings of each language begin and end, with what is put into them skipped.
+//! Owns the ends of string literals in each language, with interpolations skipped.
 
 use super::super::{ReadError, Target};
 use super::lexer::{Lexer, begins_name};

@@ -1,4 +1,4 @@
-//! Owns what a string says: its margin cut off and its escapes resolved as the language does it.
+//! Owns the value of a string literal: indentation removed and escapes resolved as in its language.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Owns the words of a source file: what kinds there are, where each stands, which brackets belong together.
+//! Owns the tokens of a source file: kinds, positions, matching brackets.
 
 use super::super::{ReadError, Reason, Target};
 

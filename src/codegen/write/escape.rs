@@ -1,4 +1,4 @@
-//! Owns which characters stand in a string as they are, and the ways in which languages write the others.
+//! Owns the escapes in strings of each language.
 
 use std::fmt::Write as _;
 

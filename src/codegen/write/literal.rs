@@ -1,4 +1,4 @@
-//! Owns how a value becomes a literal: its layout, and what a language has to say to write one.
+//! Owns the writing of a value as a literal of a language.
 
 use serde_json::{Map, Number, Value};
 

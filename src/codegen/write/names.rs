@@ -2,6 +2,7 @@
 
 use super::WriteError;
 use crate::codegen::{ClassKind, Target};
+use crate::model::ids::is_slug;
 
 /// The names of one class.
 pub(super) struct Names {
@@ -29,10 +30,6 @@ impl Names {
         let path = format!("{}/{file}.{}", folder(target, kind), target.extension());
         Ok(Self { namespace: parts.join(target.separator()), parts, path, collides: class == kind.contract(), class })
     }
-}
-
-fn is_slug(text: &str) -> bool {
-    text.len() <= 80 && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
 }
 
 /// `lead-triage` as `LeadTriage`.

@@ -1,4 +1,4 @@
-//! Owns the beginning of a tool that the host runs: its name, description and input schema, and a body to be written.
+//! Owns the skeleton of a host tool: its name, description and input schema, and an empty body.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns what becomes of each tool call of a model's turn: it runs, is refused, was decided by a person, or waits for one.
+//! Owns the decision on each tool call of a turn: run, refuse, decided by a person, or wait.
 
 use serde_json::Value;
 
@@ -16,9 +16,9 @@ const CALLS: usize = 64;
 pub(super) enum CallDecision<'t, 'a> {
     /// It runs.
     Run(&'t Bound<'a>),
-    /// It cannot run; the model is told why.
+    /// It cannot run; the model receives the reason.
     Refuse(String),
-    /// A person declined it; the model is told.
+    /// A person declined it; the model receives that.
     Declined(String),
     /// A person has to decide.
     Wait,

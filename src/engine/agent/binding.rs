@@ -83,7 +83,7 @@ impl<'a> ToolTable<'a> {
         Ok(table)
     }
 
-    /// The model is offered a search and what it must always have, and finds the rest. The name of the search is taken.
+    /// The model is offered the search tool and the tools with `always`; it finds the others. The name of the search tool is reserved.
     fn hide(&mut self, choice: Option<&ToolChoice>) {
         self.bound.retain(|bound| bound.offer().name != FIND_TOOLS);
         let search = search::tool(self.bound.iter().map(Bound::offer));

@@ -1,4 +1,4 @@
-//! Owns compaction: one call of a summariser, whose answer takes the place of older turns.
+//! Owns compaction: one call of a summariser, whose answer replaces older turns.
 
 use super::memory::{Draft, Report, window};
 use super::profile::Profile;

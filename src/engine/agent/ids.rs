@@ -1,4 +1,4 @@
-//! Owns the ids of tool calls: a provider's own where they can be trusted, ours where they repeat or are missing.
+//! Owns the ids of tool calls: the provider's if they are unique, else generated.
 
 use std::collections::HashSet;
 

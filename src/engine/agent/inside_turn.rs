@@ -1,5 +1,5 @@
-//! Owns what keeps a conversation within its window while a turn goes on. What is decided is recorded before the call that it is for, so
-//! that whoever goes on with the step sends the same.
+//! Owns the shortening of a prompt during a turn, so that it fits into the window. The decision is recorded before the call, so another process
+//! that continues the step sends the same prompt.
 
 use super::memory::{self, Report};
 use super::turns::{Conversation, Speaker};
@@ -20,7 +20,7 @@ const OVERFLOW: &str = "after_overflow";
 
 /// How much of its window a conversation takes.
 pub(super) struct Room {
-    /// At most so many tokens; none while nobody reported or counted any.
+    /// The largest possible number of tokens; none if none was reported or counted.
     most: Option<u64>,
     /// So many tokens were reported or counted for so many of the messages that are sent.
     known: Option<(u64, usize)>,

@@ -1,10 +1,10 @@
-//! Owns what becomes of a model that wants tools in more turns than it may: it answers with what it knows, or its step fails.
+//! Owns the limit of turns with tool calls: the model answers without tools, or the step fails.
 
 use super::turns::{Conversation, Speaker, Spoken};
 use crate::model::agent::OnToolLimit;
 use crate::model::event::{Fault, FaultCode, Warning};
 
-/// What a model is told that may not call tools any more.
+/// The message to a model that must not call tools any more.
 pub(super) const ANSWER_NOW: &str = "You have reached the limit of tool calls; no further call will be made. Answer now with what you know from \
                                      the results so far, and say what is missing.";
 
@@ -30,7 +30,7 @@ impl Speaker<'_> {
         Fault::new(FaultCode::ToolLimit, format!("the model wanted tools in more than {} turns", self.profile.tool_max_runs))
     }
 
-    /// Told with the last call.
+    /// Sent with the last call.
     pub(super) fn tool_limit(&self) -> Warning {
         let text = format!("the model wanted tools in more than {} turns and was asked to answer without", self.profile.tool_max_runs);
         Warning { parameter: Some("tool_max_runs".into()), ..Warning::new(Warning::TOOL_LIMIT, text) }

@@ -1,4 +1,4 @@
-//! Owns the files of a conversation: which ones a message names, how large they are, and their bytes for the provider.
+//! Owns the files of a conversation: which ones a message refers to, their sizes, and their bytes for the provider.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Owns memory: which history a node remembers, and what of it fits into a prompt.
+//! Owns memory: the history of a node, and its part that fits into the prompt.
 
 use std::collections::HashMap;
 
@@ -162,7 +162,7 @@ fn weight(offer: &ToolOffer) -> u64 {
     text_tokens(&told.to_string())
 }
 
-/// What became of a history that was too long, as the trace tells it.
+/// The span of the trace for a history that was too long.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) trimmed: usize,

@@ -1,4 +1,4 @@
-//! Owns how an agent works: who speaks, with what prompt and tools, turn by turn until an answer or a pause.
+//! Owns the agent loop: profile, prompt and tools, turn by turn until an answer or a pause.
 
 mod approval;
 mod binding;

@@ -1,4 +1,4 @@
-//! Owns who speaks: everything about an agent that its node, its stored definition and a chat turn decide together.
+//! Owns the effective settings of an agent, from its node, its stored definition and a chat turn.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(in crate::engine) struct Profile {
     pub(super) parallel_tool_calls: Option<bool>,
     pub(super) on_length: OnLength,
     pub(super) on_tool_limit: OnToolLimit,
-    /// Its text is told while it comes although a person may have to decide on calls.
+    /// Its text is streamed although a person may have to decide on calls.
     pub(super) stream_approval: bool,
     pub(super) memory: MemoryConfig,
     /// Of the stored agent.

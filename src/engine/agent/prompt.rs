@@ -1,4 +1,4 @@
-//! Owns the conversation that a step begins with: system prompt, history, user message.
+//! Owns the first prompt of a step: system prompt, history, user message.
 
 use super::binding::ToolTable;
 use super::memory::{self, History};

@@ -1,4 +1,4 @@
-//! Owns the search for tools: an agent that has more of them than its model is offered lets the model look for them by words.
+//! Owns the tool `find_tools`: the model of an agent with many tools searches them by words.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const QUERY: usize = 400;
 const WORDS: usize = 32;
 /// Characters of a description that are looked at; servers write any number.
 const LOOKED_AT: usize = 2_000;
-/// Characters of a description that a search tells.
+/// Characters of a description in a search result.
 const DESCRIPTION: usize = 300;
 
 /// The tool that searches among others.

@@ -68,7 +68,7 @@ pub(super) fn answer<'a>(
         tokio::select! {
             biased;
             outcome = &mut recorded => return outcome,
-            // One that was cut short sends no reply, and `recorded` tells so.
+            // An interrupted one sends no reply; `recorded` says so.
             worked = &mut work => match worked {
                 Ok(worked) => drop(reply.send(worked)),
                 Err(_) => drop(reply),

@@ -1,4 +1,4 @@
-//! Owns structured answers: their schema, their reading, and the one repair that a model gets.
+//! Owns structured answers: their schema, their parsing, and one repair.
 
 use serde_json::Value;
 

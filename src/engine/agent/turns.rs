@@ -1,4 +1,4 @@
-//! Owns the turns of an agent: the model speaks, its tool calls are made, until it answers without any or a person must decide.
+//! Owns the turns of an agent: model call and tool calls, until an answer without calls or a pause.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use crate::providers::{Asker, ChatRequest, Media};
 /// Calls of one turn that run at the same time.
 const AT_ONCE: usize = 8;
 
-/// Where in a step somebody speaks.
+/// The position of an agent's conversation in a step.
 pub(in crate::engine) struct Scope {
     /// The call that a specialist answers; none for the step's own agent.
     pub(super) parent: Option<String>,
@@ -226,7 +226,7 @@ impl Speaker<'_> {
         Ok(Answer { text, value, messages, rejected })
     }
 
-    /// Makes the calls of a turn: first those that need nobody, then those that a person decided.
+    /// Makes the calls of a turn: first those without approval, then those that a person decided.
     async fn make(&self, calls: &mut [Planned<'_, '_>]) -> Result<Made, Fault> {
         let free: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| !one.gated).collect();
         let mut results = match self.make_together(&free).await? {
@@ -246,7 +246,7 @@ impl Speaker<'_> {
         Ok(Made::All(results))
     }
 
-    /// Tells all calls, then makes them at the same time.
+    /// Publishes all calls, then makes them concurrently.
     async fn make_together(&self, calls: &[&Planned<'_, '_>]) -> Result<Made, Fault> {
         if calls.is_empty() {
             return Ok(Made::All(Vec::new()));
@@ -269,7 +269,7 @@ impl Speaker<'_> {
     async fn make_one(&self, planned: &Planned<'_, '_>) -> Result<ToolEnd, Fault> {
         let (call, parent) = (&planned.call, self.scope.parent.as_deref());
         let outcome = match &planned.fate {
-            // Nobody can be asked on behalf of a specialist, which answers within its supervisor's call.
+            // A specialist answers within its supervisor's call, so it cannot ask a person.
             CallDecision::Run(Bound::Tool(tool)) if parent.is_none() => return self.context.tool_that_may_ask(call, tool).await,
             CallDecision::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
             CallDecision::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,

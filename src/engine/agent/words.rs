@@ -1,4 +1,4 @@
-//! Owns the few sentences that an agent's work says to people and to models.
+//! Owns the sentences that agents send to people and models.
 
 use crate::model::chat::Attachment;
 use crate::model::texts::{Locale, text};
@@ -14,31 +14,31 @@ pub(super) fn waiting(count: usize, locale: &str) -> String {
     text(Locale::named(locale).unwrap_or_default(), key, &[("count", &count.to_string())])
 }
 
-/// What a model is told of a call that a person declined.
+/// The tool result for a call that a person declined.
 pub(super) fn declined(reason: Option<&str>) -> String {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     let reason = reason.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("The reason given: \"{reason}\"."));
     format!("The person declined this call; it did not run. {reason} Do not make this call again unless the person asks for it.")
 }
 
-/// What a model is told of arguments that do not fit.
+/// The tool result for arguments that do not match the schema.
 pub(super) fn misfit(tool: &str, problems: &[String]) -> String {
     format!("The arguments do not fit `{tool}`, the call did not run: {}", problems.join("; "))
 }
 
-/// What a model is told of a tool that is not there.
+/// The tool result for an unknown tool.
 pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.collect();
     let known = if known.is_empty() { "there are no tools".to_owned() } else { format!("the tools are {}", known.join(", ")) };
     format!("There is no tool `{name}`; {known}.")
 }
 
-/// What a model is told of a file that was deleted.
+/// The note to a model about a deleted file.
 pub(super) fn file_is_gone(file: &Attachment) -> String {
     format!("[The file {} was deleted and is missing here.]", file.name.as_deref().unwrap_or(&file.mime_type))
 }
 
-/// What a model is told of a file that would make the call too large.
+/// The note to a model about a file that would make the call too large.
 pub(super) fn file_is_too_much(file: &Attachment) -> String {
     format!("[The file {} is not sent: the files of this conversation are too large together.]", file.name.as_deref().unwrap_or(&file.mime_type))
 }

@@ -1,4 +1,4 @@
-//! Owns what becomes of a model's answer by how it ended: what was cut or stopped by a filter is never taken for a whole one in silence.
+//! Owns the finish reasons of a model's answer: a cut or filtered answer never counts as complete.
 
 use crate::engine::agent::SUMMARIZE;
 use crate::engine::calls::ModelCall;

@@ -94,7 +94,7 @@ impl InTurn<'_> {
         Some(Warning::new(Warning::FALLBACK, text))
     }
 
-    /// Who is asked after this call failed; none when nobody left would do better.
+    /// The fallback after this failure; none if no remaining one would help.
     pub(super) fn next(&self, fault: &Fault) -> Option<ModelFallback> {
         let reach = |candidate: &Candidate| {
             let facts = self.context.world().providers.facts(&candidate.provider, &candidate.model).facts;

@@ -1,5 +1,5 @@
-//! Owns the way of files that models and tools make into storage: what is taken of them, under which names, and that a file is stored
-//! together with the entry that names it, or not at all.
+//! Owns the storage of files that models and tools create: which are accepted, their names, and one transaction for a file and the entry that
+//! names it.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) struct Ready {
 }
 
 impl StepContext {
-    /// Makes the files that a model made ready to be stored; what cannot be kept of them is told.
+    /// Prepares generated files for storage; dropped ones become warnings.
     pub(super) async fn keep_made(&self, reply: &mut ChatReply) -> Ready {
         let mut ready = Ready::default();
         let mut keys = Vec::with_capacity(reply.files.len());

@@ -1,4 +1,4 @@
-//! Owns calls of models: recorded before and after, never made again once they ended well; and the conversations they begin with.
+//! Owns model calls: recorded before and after, never repeated after success; and the start of conversations.
 
 pub(in crate::engine) mod endings;
 pub(in crate::engine) mod fallbacks;
@@ -42,7 +42,7 @@ pub struct ModelCall {
     pub provider: String,
     /// What it is asked.
     pub request: ChatRequest,
-    /// Who hears the text while it comes.
+    /// The receiver of streamed text.
     pub tell: Tell,
     /// What becomes of an answer that is cut at its token limit.
     pub on_length: OnLength,
@@ -63,10 +63,10 @@ pub struct Prompt {
     pub covers: Vec<Id>,
 }
 
-/// Who hears a model's text while it comes.
+/// The receiver of a model's streamed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tell {
-    /// Nobody.
+    /// None.
     Silent,
     /// Readers of the run.
     Tokens {
@@ -93,14 +93,14 @@ fn reported(usage: &Usage) -> Option<u64> {
     Some(usage.tokens.prompt).filter(|tokens| *tokens > 0)
 }
 
-/// What was heard of a call while it was made.
+/// What a call has reported so far.
 #[derive(Default)]
 struct Heard {
     /// What it took so far.
     spent: Mutex<Option<Tokens>>,
     /// How long it waited for room at its provider.
     waited_ms: AtomicU64,
-    /// Readers were told some of its text.
+    /// Readers received some of its text.
     told: AtomicBool,
     /// How long its first piece took.
     first_piece_ms: OnceLock<u64>,

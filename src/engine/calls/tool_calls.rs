@@ -1,4 +1,4 @@
-//! Owns calls of tools: recorded before and after, never made again once they ended well, held while a person is asked.
+//! Owns tool calls: recorded before and after, never repeated after success, suspended while a person is asked.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub enum ToolEnd {
 }
 
 impl StepContext {
-    /// Tells readers which tools the model asks for; each call once.
+    /// Publishes the tool calls that the model requests; each call once.
     ///
     /// # Errors
     /// When the run is lost.
@@ -45,7 +45,7 @@ impl StepContext {
         self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned) })
     }
 
-    /// Runs a tool, or gives back what it gave before. It may ask nobody.
+    /// Runs a tool, or returns its recorded result. It must not ask a person.
     ///
     /// # Errors
     /// A cancel or the store; a tool's own failure is a result.
@@ -156,7 +156,7 @@ impl StepContext {
         Ok(span)
     }
 
-    /// The first question of a call that nobody answered yet.
+    /// The first unanswered question of a call.
     fn waiting(&self, key: &str, call: &ToolCall, tool: &BoundTool, asked: &Asked, answered: impl Fn(&str) -> bool) -> Option<PauseReason> {
         let open = asked.questions.iter().find(|question| !answered(&question.key))?;
         let output_key = self.node().node.output_key().map(|key| key.to_string()).unwrap_or_default();
@@ -180,7 +180,7 @@ impl StepContext {
         })
     }
 
-    /// The step is that of one tool, whose call may not be made twice, and nobody saw its end.
+    /// The step has one tool call, which must not be repeated and whose end is unknown.
     pub(in crate::engine) fn is_in_doubt(&self) -> bool {
         let open = |step: &OpenStep| step.calls.values().any(|call| matches!(call, Call::Open(open) if !open.repeatable));
         matches!(self.node().node, Node::Tool(_) | Node::Mcp(_)) && self.open(open).unwrap_or(false)
@@ -215,7 +215,7 @@ impl StepContext {
             return Ok((capped(reply), false));
         }
         if self.world().hurry.is_cancelled() {
-            // Whoever goes on with the run finds the call open.
+            // The next owner of the run finds the call open.
             return Err(cut_short());
         }
         Ok((ToolReply::error("the call was cut short and gave no answer in time; it was abandoned"), true))

@@ -1,4 +1,4 @@
-//! Owns calls that are neither a model's nor a tool's, such as embeddings and retrievals, and measured pieces that are no calls.
+//! Owns calls that are neither model nor tool calls (embeddings, retrievals), and spans that are no calls.
 
 use std::sync::Arc;
 use std::time::Instant;

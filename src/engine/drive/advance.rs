@@ -1,4 +1,4 @@
-//! Owns how far a lane goes without the world: pure steps one after another, human pauses, forks opened.
+//! Owns the advance of a lane without calls: pure steps, human pauses, opened forks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::model::run::{At, Lane, Run};
 pub(in crate::engine) enum Advance {
     /// It has gone far; others have their turn.
     Break,
-    /// Its next step needs the world.
+    /// Its next step has calls.
     Effect,
     /// It opened a fork.
     Forked,

@@ -1,4 +1,4 @@
-//! Owns what one attempt of one step may see and do: the only way from a node to the world and to the log.
+//! Owns the context of one attempt of a step: the only access of a node to calls and to the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ pub struct ChatOverrides {
     pub parameters: Option<Parameters>,
 }
 
-/// One attempt of one step, and all that it may do to the world.
+/// One attempt of one step, with all side effects that it may have.
 #[derive(Clone)]
 pub struct StepContext {
     world: Arc<World>,
@@ -210,7 +210,7 @@ impl StepContext {
         &self.definitions
     }
 
-    /// The world.
+    /// The dependencies of the engine.
     #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.world
@@ -256,7 +256,7 @@ impl StepContext {
         self.open(|step| step.attempt).unwrap_or(1)
     }
 
-    /// What a call is told of the span that it is made in: its own where spans are told to collectors of OpenTelemetry, else the host's.
+    /// The trace context of a call: its own span if spans are sent to OpenTelemetry collectors, else the host's.
     pub(in crate::engine) fn onward(&self, span: Id) -> Option<Arc<TraceContext>> {
         if self.world.config.observability.propagate == Propagate::None {
             return None;
@@ -307,7 +307,7 @@ impl StepContext {
         self.open(|step| step.last_gated.clone()).unwrap_or_default()
     }
 
-    /// Tells a whole text as one piece, together with the end of the step.
+    /// Publishes a whole text as one piece, together with the end of the step.
     ///
     /// # Errors
     /// When the run is lost.

@@ -1,4 +1,4 @@
-//! Owns driving a run until it rests: which lane goes next, which branches run at once, when the run ends.
+//! Owns the execution of a run until it pauses or ends: the next lane, concurrent branches, the end.
 
 pub(in crate::engine) mod advance;
 pub(in crate::engine) mod context;
@@ -30,13 +30,13 @@ use crate::model::run::{At, BranchState, Run, Status};
 /// Why driving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drove {
-    /// The run rests.
+    /// The run has paused or ended.
     Rested(Status),
     /// It goes on later, by itself: a queued retry.
     Requeued,
-    /// The engine shuts down; whoever takes the run over goes on.
+    /// The engine shuts down; the next owner continues.
     Interrupted,
-    /// Somebody else owns the run now, or the store failed: nothing more was written.
+    /// Another worker owns the run now, or the store failed: nothing more was written.
     Lost,
 }
 
@@ -72,7 +72,7 @@ pub struct Drive {
     pub(super) signals: Signals,
     /// A retryable failure may be tried again by the queue so many more times.
     pub(super) tries_left: u32,
-    /// Steps failed, and whoever drove before did not live to act on it.
+    /// Steps failed, and the previous owner died before it handled that.
     pub(super) failed: Vec<(Fault, Arc<str>)>,
 }
 
@@ -92,7 +92,7 @@ enum Ending {
 }
 
 impl Drive {
-    /// Drives until the run rests.
+    /// Drives until the run pauses or ends.
     pub async fn run(self) -> Drove {
         if self.journal.status() != Status::Running {
             let _lost = self.journal.durable().await;
@@ -192,7 +192,7 @@ impl Drive {
         }
     }
 
-    /// Takes every ready lane as far as it goes without the world. True when some lane only made a break.
+    /// Advances every ready lane up to its next call. True if some lane only yielded.
     fn advance_ready(&self, stretch: &mut Stretch) -> bool {
         let mut breaks = Vec::new();
         while let Some(lane) = stretch.ready.pop_front() {
@@ -302,7 +302,7 @@ impl Drive {
         self.close(Event::Failed { fault, node }).await
     }
 
-    /// The last entry of the stretch, durable before anybody is told.
+    /// The last entry of the stretch; it is durable before it is published.
     async fn close(&self, event: Event) -> Drove {
         if self.journal.emit(0, event).is_err() || self.journal.durable().await.is_err() {
             return Drove::Lost;

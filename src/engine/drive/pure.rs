@@ -1,4 +1,4 @@
-//! Owns the nodes that need nothing from the world: what each writes and by which handle it leaves.
+//! Owns the pure nodes: what each writes and by which handle it exits.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(in crate::engine) struct Pure {
     pub(in crate::engine) max_steps: Option<u32>,
 }
 
-/// Runs the node if it is pure; none when it needs the world.
+/// Runs the node if it is pure; none if it has calls.
 pub(in crate::engine) fn run(run: &Run, lane: &Lane, at: NodeIndex, system: &dyn Fn() -> System, config: &Config) -> Option<Pure> {
     let plain = |outcome| Some(Pure { outcome, visit: None, max_steps: None });
     match &run.plan.node(at).node {

@@ -1,4 +1,4 @@
-//! Owns when a queued run that failed goes back into the queue.
+//! Owns the decision whether a failed queued run goes back into the queue.
 
 use crate::model::event::Fault;
 

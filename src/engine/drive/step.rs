@@ -1,4 +1,4 @@
-//! Owns one step that needs the world: begun or entered again, tried, timed, its failure handled, its end recorded.
+//! Owns one step with calls: begin or re-entry, attempts, time limit, error handling, end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(in crate::engine) async fn run(
     if journal.lost() { StepOver::Lost } else { over }
 }
 
-/// Tells that the step begins. False when the lane has nothing to run.
+/// Records the begin of the step. False if the lane has nothing to run.
 fn begin(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<bool, Lost> {
     let mut core = journal.lock();
     let Some(lane) = core.run.lanes.get(&id) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Owns what readers of a run in this process follow: frames in a bounded ring, told once for all of them.
+//! Owns the feed of a run for readers in this process: frames in a bounded ring, encoded once for all.
 
 pub(in crate::engine) mod remote;
 pub(in crate::engine) mod stream;
@@ -193,7 +193,7 @@ impl Feed {
         self.changed.notify_waiters();
     }
 
-    /// Nothing follows: the run came to rest, or goes on elsewhere.
+    /// Nothing follows: the run paused or ended, or another process drives it.
     pub fn close(&self) {
         self.inner.lock().closed = true;
         self.changed.notify_waiters();
@@ -246,7 +246,7 @@ impl Feed {
         }
     }
 
-    /// The last number told in an order.
+    /// The last published number of an order.
     #[must_use]
     pub fn last(&self, order: Order) -> u64 {
         let inner = self.inner.lock();
@@ -256,7 +256,7 @@ impl Feed {
         }
     }
 
-    /// Whether the run is at work, as far as it was told.
+    /// Whether the run is active, according to its published events.
     #[must_use]
     pub fn at_work(&self) -> bool {
         !self.inner.lock().telling.status().at_rest()
@@ -273,7 +273,7 @@ impl Feed {
         self.inner.lock().durable
     }
 
-    /// Whether the run rests and a position is at or past its last number: nothing follows.
+    /// Whether the run has paused or ended and a position is at its last number: nothing follows.
     #[must_use]
     pub fn over_at(&self, order: Order, after: u64) -> bool {
         after >= self.last(order) && self.inner.lock().telling.status().at_rest()

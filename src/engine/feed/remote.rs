@@ -1,4 +1,4 @@
-//! Owns who waits for runs that are driven in another process.
+//! Owns the readers of runs that another process drives.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

@@ -1,4 +1,4 @@
-//! Owns following a run: frames from the feed of this process, else from the log, from any position, in either order.
+//! Owns the stream of a run: frames from the feed of this process, else from the log, from any position, in either order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct From {
 /// What a reader follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// One answer: it ends when the run rests, without `run_terminal`.
+    /// One answer: it ends when the run pauses or ends, without `run_terminal`.
     Answer,
     /// The run: `run_terminal` is its last frame.
     Tail,
@@ -48,11 +48,11 @@ pub struct EventStream {
     source: Source,
     ready: Vec<Frame>,
     bounded: bool,
-    /// The feed has given it frames: whoever falls behind from there was slow.
+    /// The feed has given it frames: a reader that falls behind now is slow.
     served: bool,
     progress: bool,
     cut: bool,
-    /// Tells that a run that is driven elsewhere went on.
+    /// Signals progress of a run that another process drives.
     remote: Option<Arc<tokio::sync::Notify>>,
 }
 
@@ -69,7 +69,7 @@ struct LogReader {
 }
 
 impl EventStream {
-    /// A reader from a position; none when the run rests and nothing follows the position.
+    /// A reader from a position; none if the run has paused or ended and nothing follows.
     pub(crate) async fn open(
         world: &Arc<World>,
         tenant: &Arc<str>,
@@ -158,7 +158,7 @@ impl EventStream {
         }
     }
 
-    /// Frames that this reader is told. `run_terminal` only on tails, and only as the last.
+    /// The frames for this reader. `run_terminal` only on tails, and only as the last.
     fn shown(&self, mut batch: Vec<Frame>) -> Vec<Frame> {
         let over = matches!(self.source, Source::Over);
         let last = batch.last().map_or(0, Frame::number);
@@ -200,7 +200,7 @@ impl EventStream {
         }
     }
 
-    /// Goes on from the log: the feed let go of what comes next, or the run goes on elsewhere.
+    /// Continues from the log: the feed has dropped the next frames, or another process drives the run.
     async fn read_back(&mut self) {
         match load::load(&self.world, &self.tenant, &self.run.to_string()).await {
             Ok(loaded) => {

@@ -1,4 +1,4 @@
-//! Owns dropping the text that runs streamed, some time after they came to rest: their other events stay.
+//! Owns the deletion of streamed text some time after a run has paused or ended; its other events stay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_secs(60);
 const AT_ONCE: usize = 100;
 
 impl World {
-    /// Drops streamed text whose time (`async_progress.ttl`) is over, until it is told to stop.
+    /// Deletes streamed text after `async_progress.ttl`, until it is stopped.
     pub(super) async fn drop_told_text(self: Arc<Self>, stop: CancellationToken) {
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! Owns who works on which run: leases kept alive, runs of dead owners taken over, queued runs claimed.
+//! Owns the leases of runs: heartbeats, takeovers of dead owners' runs, claims of queued runs.
 
 mod expired_text;
 pub(in crate::engine) mod owner;
@@ -34,7 +34,7 @@ pub use crate::engine::leases::room::Finished;
 pub(super) use crate::engine::leases::room::{Place, Room};
 pub use crate::engine::leases::worker::Working;
 
-/// What was before driving begins: the teller, entries that its readers may still want to follow, failures that were not acted on.
+/// The state before driving begins: the encoder, entries that readers may still need, unhandled failures.
 pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
@@ -70,7 +70,7 @@ impl Drop for ActiveRun {
 }
 
 impl ActiveRun {
-    /// The run is not at work here any more; the place may be another stretch's by now.
+    /// This process no longer drives the run; another stretch may already have its slot.
     fn leave(&self) {
         let fence = self.journal.ownership().fence;
         let mut active = self.world.active.lock();
@@ -122,7 +122,7 @@ impl ActiveRun {
         place.tell(Finished { run: self.journal.run, status, millis });
     }
 
-    /// A cancel that came while the run was coming to rest.
+    /// A cancel that came while the run was pausing or ending.
     async fn hear_late_cancel(&self) {
         self.leave();
         if self.world.keeps_nothing() {

@@ -1,4 +1,4 @@
-//! Owns the name under which an engine holds leases, and whether the process behind another's name is gone.
+//! Owns the owner name of an engine in leases, and the check whether another owner's process has ended.
 
 use std::sync::{Arc, LazyLock};
 

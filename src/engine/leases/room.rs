@@ -1,4 +1,4 @@
-//! Owns how many runs a worker has at once: a place for each, taken before a run is claimed and free again when it is not driven here any more.
+//! Owns the slots of a worker: one is taken before a run is claimed and released when the run is no longer driven here.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ pub struct Finished {
     pub run: Id,
     /// How it rests; `queued` when it goes on later by itself.
     pub status: Status,
-    /// How long it was at work here.
+    /// How long it was driven here.
     pub millis: u64,
 }
 
@@ -42,7 +42,7 @@ pub(in crate::engine) struct Place {
     listener: Option<Listener>,
 }
 
-/// Runs are being claimed; an engine that ends waits until they are at work or put down.
+/// A claim in progress; a closing engine waits until the runs are driven or released.
 pub(super) struct Taking(Arc<World>);
 
 impl Taking {

@@ -1,4 +1,4 @@
-//! Owns going on where others left: runs whose lease is over or whose owner is gone, and runs that were just claimed.
+//! Owns takeovers: runs whose lease has expired or whose owner is dead, and runs that were just claimed.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ struct Held {
     tenant: Arc<str>,
     fence: i64,
     takeovers: u32,
-    /// Somebody was told that it will be cancelled.
+    /// A cancel of it was accepted.
     cancelled: bool,
 }
 

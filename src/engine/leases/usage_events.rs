@@ -1,4 +1,4 @@
-//! Owns telling the host of runs that ended, again and again until it has taken each.
+//! Owns the delivery of usage events to the host, repeated until it accepts each.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Owns being a worker: runs are taken from a queue and from owners that are gone, as many as there is room for, until it is told to
-//! stop or until nothing is left.
+//! Owns the worker: it claims runs from a queue and from dead owners while it has free slots, until it is stopped or nothing is
+//! left.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ const CLAIMED: usize = 64;
 const SWEEP: Duration = Duration::from_secs(5);
 /// What is due already may be in other hands for a moment.
 const SOON: Duration = Duration::from_millis(20);
-/// How often the queue is looked at where nobody tells that something came.
+/// How often the queue is polled without notifications.
 const LOOK: Duration = Duration::from_millis(200);
-/// And where somebody does.
+/// And with notifications.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
 /// How long a database that cannot be used is left alone.
 const AWAY: Duration = Duration::from_secs(1);
@@ -43,11 +43,11 @@ pub struct Working {
     pub concurrency: usize,
     /// It takes one queued run or, where none waits, one whose owner is gone, and ends with it; at once when there is neither.
     pub once: bool,
-    /// It ends when nothing waits and nothing that it took is at work.
+    /// It ends when the queue is empty and all its runs have stopped.
     pub until_empty: bool,
 }
 
-/// A worker at work.
+/// A running worker.
 struct Worker<'a> {
     /// None where runs are never queued.
     queue: Option<&'a str>,
@@ -91,7 +91,7 @@ impl World {
         if !working.until_empty {
             self.spawn(Arc::clone(self).look_after_others(until.clone()));
         }
-        // What is being claimed when it is told to stop is not dropped.
+        // A claim in progress is completed when it is stopped.
         let told_to_stop = async {
             stop.cancelled().await;
             until.cancel();

@@ -1,4 +1,4 @@
-//! Owns masking between a run and everything that remembers or tells it: what is driven here keeps its values, nobody else gets them.
+//! Owns the mask between a run and everything that stores or sends it; only the process that executes the run has the values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Masking {
         self.0.is_some()
     }
 
-    /// An entry as it is stored and told.
+    /// An entry as it is stored and published.
     pub(in crate::engine) fn entry(&self, entry: &Arc<Entry>) -> Arc<Entry> {
         match &self.0 {
             None => Arc::clone(entry),
@@ -96,7 +96,7 @@ impl Masking {
         });
     }
 
-    /// What can be told of a text that comes in pieces; the rest stays in `held`.
+    /// The part of a streamed text that can be published; the rest stays in `held`.
     pub(in crate::engine) fn settled(&self, held: &mut String) -> String {
         let mut told = String::new();
         self.mask(|masks| told = masks.settled(held));
@@ -123,7 +123,7 @@ fn knowing(mut masks: Masks, run: &Run) -> Masks {
     masks
 }
 
-/// How a run was made, as it is stored and told.
+/// The first entry as it is stored and published.
 pub(in crate::engine) fn created(world: &World, created: Arc<Created>) -> Event {
     let event = Event::Created(created);
     match world.masks() {
@@ -132,7 +132,7 @@ pub(in crate::engine) fn created(world: &World, created: Arc<Created>) -> Event 
     }
 }
 
-/// What makes a run go on, as it is stored and told. An answer to a prompt whose key is named is masked whole.
+/// The entry that continues a run, as it is stored and published. An answer to a prompt with a masked key is masked completely.
 pub(in crate::engine) fn going_on(world: &World, run: &Run, event: &Event) -> Event {
     let Some(masks) = world.masks() else { return event.clone() };
     let (mut masks, mut event) = (knowing(masks, run), event.clone());
@@ -159,7 +159,7 @@ const fn grew(before: usize, after: usize) -> bool {
 }
 
 impl Journal {
-    /// Tells a text that comes in pieces as far as it can be told.
+    /// Publishes the safe part of a streamed text.
     pub(in crate::engine) fn unheld(&self, held: &Mutex<String>, delta: &str) -> String {
         let mut held = held.lock();
         let before = held.len();

@@ -1,4 +1,4 @@
-//! Owns the way from an entry to the log and to what is stored and reported beside it.
+//! Owns the path of an entry to the log, the projections and the reports.
 
 pub(in crate::engine) mod journal;
 pub(in crate::engine) mod masking;

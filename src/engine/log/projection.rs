@@ -1,4 +1,4 @@
-//! Owns what is stored beside a run's log so that runs, spans and messages can be found without reading logs.
+//! Owns the rows next to a run's log by which runs, spans and messages are found without reading logs.
 
 use std::sync::Arc;
 

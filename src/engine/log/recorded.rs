@@ -1,4 +1,4 @@
-//! Owns `RunUsageRecorded`: what a host that bills is told of each run that ended, children included.
+//! Owns the event `RunUsageRecorded`: the usage of each ended run, child runs included, for billing.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
 
-/// What the host is told of child runs that just ended, and of their run if that ended too; nothing when it is switched off.
+/// The usage events of child runs that just ended, and of their run if it ended too; none if the events are disabled.
 pub(in crate::engine) fn recorded(world: &World, run: &Run, tenant: &str, definitions: &Definitions, ended: &[Id]) -> Vec<Value> {
     if !world.config.usage.events.enabled {
         return Vec::new();
     }
-    // A child is also told when the queue tries its run again, which is no new attempt of the run.
+    // A child also has an event when the queue retries its run, which is not a new attempt of the run.
     let attempt = |id: Id| if id == run.id { run.attempt } else { run.attempt.saturating_add(run.requeued) };
     let event = |id: Id, status: Status, usage: Usage, entity: (EntityKind, Id), at: Option<Timestamp>| Told {
         id,
@@ -39,7 +39,7 @@ pub(in crate::engine) fn recorded(world: &World, run: &Run, tenant: &str, defini
     children.chain(itself).map(|told| told.json(currency, tenant, world.clock.id())).collect()
 }
 
-/// What the host is told of a run that ended and whose log cannot be read.
+/// The usage event of an ended run whose log cannot be read.
 pub(in crate::engine) fn of_row(world: &World, row: &RunRow, status: Status, at: Timestamp) -> Vec<Value> {
     if !world.config.usage.events.enabled {
         return Vec::new();
@@ -57,7 +57,7 @@ pub(in crate::engine) fn of_row(world: &World, row: &RunRow, status: Status, at:
     vec![told.json(&world.config.usage.currency, &row.tenant, world.clock.id())]
 }
 
-/// Child runs that an entry ended together with their run; those that ended by themselves were told before.
+/// Child runs that an entry ended together with their run; others already had their event.
 pub(in crate::engine) fn cut(run: &Run, at: Timestamp) -> Vec<Id> {
     let ended = |child: &Child| child.finished_at == Some(at) && child.status == run.status && child.fault.is_none();
     run.children.iter().filter(|(_, child)| ended(child)).map(|(id, _)| *id).collect()

@@ -1,4 +1,4 @@
-//! Owns what other systems are told of a run: its steps and calls as they end, and the run itself when it is over.
+//! Owns the spans of a run for other systems: steps and calls as they end, and the run at its end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::model::{Id, Timestamp};
 use crate::observe::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
 use crate::sync::Mutex;
 
-/// What is remembered of a run until its pieces end. It stays empty when nobody is told.
+/// The open pieces of a run. Empty if no collector is configured.
 #[derive(Default)]
 pub(in crate::engine) struct Watch(Mutex<Watched>);
 
@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-/// Tells of what an entry ends; the run is as it was before the entry.
+/// Sends the pieces that an entry ends; the run is in the state before the entry.
 pub(in crate::engine) fn tell(world: &World, core: &Core, entry: &Entry, journal: &Journal) {
     if world.observer.watches() {
         let stored = world.keeps_nothing() || journal.is_begun();
@@ -225,7 +225,7 @@ impl SpanWriter<'_> {
     }
 
     fn ran(&self, ran: &StepRan) {
-        // A step that failed is told when its run ends.
+        // A failed step is sent when its run ends.
         let PureOutcome::Left { handle, change } = &ran.outcome else { return };
         let mut piece = self.step(self.lane, ran.step, &ran.node);
         piece.facts.push(("studio.handle", json!(handle)));
@@ -240,7 +240,7 @@ impl SpanWriter<'_> {
         if let Work::Agent { child, .. } = &mut piece.work {
             *child = step.child_run;
         }
-        // What was told of an earlier attempt is not told again as part of this one.
+        // Pieces that an earlier attempt sent are not sent again.
         piece.started = self.run.tried_at.map_or(step.started_at, |tried| tried.max(step.started_at));
         piece.facts.push(("studio.step.attempt", json!(step.attempt)));
         piece.facts.extend(step.iteration.map(|iteration| ("studio.iteration", json!(iteration))));
@@ -351,7 +351,7 @@ impl SpanWriter<'_> {
         })
     }
 
-    /// Calls that nobody will finish.
+    /// Calls that will never finish.
     fn cut_calls(&self, step: Option<&OpenStep>) {
         for (step, call) in step.into_iter().flat_map(|step| step.calls.values().map(move |call| (step, call))) {
             let Call::Open(open) = call else { continue };

@@ -1,4 +1,4 @@
-//! Owns the mcp node: one call of a tool that an MCP server lends, with the node's parameters.
+//! Owns the mcp node: one call of an MCP server's tool with the node's parameters.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns what each kind of node does that needs the world.
+//! Owns the nodes with calls.
 
 pub mod agent;
 pub mod llm;

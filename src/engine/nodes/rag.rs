@@ -1,4 +1,4 @@
-//! Owns the rag node: what it asks of a knowledge base, and what it writes.
+//! Owns the rag node: its search and its result.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ fn fault(trouble: Trouble) -> Fault {
     }
 }
 
-/// What goes wrong while a base is searched is told as that, whatever went wrong.
+/// Every failure of a search is reported as one.
 fn failed(fault: Fault) -> Fault {
     if matches!(fault.code, FaultCode::Cancelled | FaultCode::StoreUnavailable) {
         return fault;
@@ -184,7 +184,7 @@ fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
     })
 }
 
-/// What the node writes: what was found, without what only the trace tells.
+/// The result that the node writes, without the details of the trace.
 fn left(node: &RagNode, mut found: Value) -> StepEnd {
     if let Value::Object(fields) = &mut found {
         fields.shift_remove("citations");

@@ -55,7 +55,7 @@ pub(super) fn must_fit(name: &str, tool: &BoundTool, arguments: &Value) -> Resul
     Ok(())
 }
 
-/// The sentence of a failure that was told as `{"error": text}`.
+/// The message of a failure in the form `{"error": text}`.
 fn told(result: String) -> String {
     let parsed: Option<Value> = serde_json::from_str(&result).ok();
     parsed.and_then(|value| Some(value.get("error")?.as_str()?.to_owned())).unwrap_or(result)

@@ -1,4 +1,4 @@
-//! Owns what people do to a run that rests: answer a pause, retry. Of two at once exactly one wins.
+//! Owns answers and retries of paused or failed runs; of two concurrent ones exactly one succeeds.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::model::chat::{Attachment, ToolCall};
 use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
 use crate::model::trace_context::TraceContext;
-use crate::store::upkeep::idempotency::RequestKey;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::tools::schema::argument_problems;
 
 /// What a person says to a pause, its shape checked.
@@ -72,7 +72,7 @@ pub async fn resume(
         let loaded = load_top(world, tenant, run).await?;
         let folded = loaded.fold(None)?;
         let pause = find_pause(&folded, &reply)?.clone();
-        // Whoever loses a race must not answer the pause that follows.
+        // The loser of a race must not answer the next pause.
         reply.pause_id = Some(pause.id.to_string());
         if queued && folded.created.entity == EntityKind::Agent {
             return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));

@@ -1,4 +1,4 @@
-//! Owns cancelling a run: at once where nobody holds it, else its owner is told.
+//! Owns cancels: at once if no worker holds the run, else by a request to its owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::store::log::Append;
 use crate::store::runs::{RunRow, queue};
 use crate::store::runs;
 
-/// Cancels a run: at once when nobody holds it, else its owner is told. The status afterwards.
+/// Cancels a run: at once if no worker holds it, else by a request to its owner. Returns the status afterwards.
 ///
 /// # Errors
 /// An unknown run, a child run, a run that is over.
@@ -66,12 +66,12 @@ pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence
     }
 }
 
-/// Somebody works on a running run: it is driven here, or its owner's lease is not over.
+/// A running run is driven here, or its owner's lease has not expired.
 fn is_held(world: &World, row: &RunRow) -> bool {
     row.lease_until.is_some_and(|until| until >= world.common_time()) || world.active.lock().contains_key(&row.id)
 }
 
-/// Tells the owner of a run; none when the run rests or waits by now, so that the cancel never reached it.
+/// Requests a cancel from the owner; none if the run has paused, ended or is queued meanwhile.
 async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<Option<Status>> {
     let scope = Arc::clone(tenant);
     if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await? {
@@ -97,7 +97,7 @@ async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result
 }
 
 
-/// Ends a run that nobody works on; false when somebody took it meanwhile.
+/// Ends a run without an owner; false if a worker has taken it meanwhile.
 async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, row: &RunRow) -> Result<bool> {
     let loaded = load::load(world, tenant, &row.id.to_string()).await;
     let folded = loaded.and_then(|loaded| loaded.fold(None).map(|run| (loaded, run)));

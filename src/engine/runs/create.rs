@@ -1,5 +1,5 @@
-//! Owns making a run: one transaction with its row, its graph, its first entries and its thread. Of a run that goes to work at
-//! once, what it does until it has to wait is stored with them.
+//! Owns the creation of a run: one transaction with its row, its graph, its first entries and its thread, and for a run that starts at once
+//! everything up to its first wait.
 
 use std::sync::Arc;
 
@@ -24,8 +24,7 @@ use crate::model::trace_context::TraceContext;
 use crate::store::log::{self, Append, Made};
 use crate::store::runs::{RunRow, RunUpdate};
 use crate::store::threads::MessageRow;
-use crate::store::upkeep::idempotency::RequestKey;
-use crate::store::upkeep::idempotency;
+use crate::store::upkeep::request_keys::{self, RequestKey};
 use crate::store::{StoreError, Tx};
 
 /// A graph and the definitions that it uses, as they are kept with a run.
@@ -116,7 +115,7 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Begun> {
     Ok(Begun { started, stored: None, world: Arc::clone(world) })
 }
 
-/// Refuses one more run at work when there are too many; queued ones wait.
+/// Refuses a run if too many are active; queued ones wait.
 pub(in crate::engine) fn must_have_room(world: &World, queued: bool) -> Result<()> {
     let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
     if queued || world.sync_runs() < limit {
@@ -165,7 +164,7 @@ impl Fresh {
         Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, entity: run.created.entity, after: 0 }
     }
 
-    /// One transaction: all of a run that waits for a worker, and the answer to whoever asks for it again.
+    /// One transaction: a queued run, and the stored answer to its idempotency key.
     async fn store(&self, world: &Arc<World>, started: &Started) -> Result<()> {
         let run = &self.run;
         let mut append = Append::new(run.id, Arc::clone(&self.tenant), 0, self.ownership.fence, RunUpdate::default());
@@ -254,7 +253,7 @@ impl Fresh {
         }
     }
 
-    /// How it was made, as it is stored and told.
+    /// The first entry as it is stored and published.
     fn told_created(&self) -> &Created {
         match self.entries.first().map(|entry| &entry.event) {
             Some(Event::Created(created)) => created,
@@ -276,7 +275,7 @@ impl Fresh {
     async fn keep_key(&self, world: &World, started: &Started) -> Result<()> {
         let Some(key) = self.key.clone() else { return Ok(()) };
         let (tenant, answer, now) = (Arc::clone(&self.tenant), started.told(), self.run.created_at);
-        Ok(world.store.write(move |tx| idempotency::keep(tx, &tenant, &key, &answer, now)).await?)
+        Ok(world.store.write(move |tx| request_keys::keep(tx, &tenant, &key, &answer, now)).await?)
     }
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.

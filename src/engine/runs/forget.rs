@@ -1,4 +1,4 @@
-//! Owns what a retry takes back out of memory: the turns of steps that it makes obsolete, so that no turn is there twice.
+//! Owns the removal of turns from memory at a retry, so that no turn is stored twice.
 
 use std::sync::Arc;
 

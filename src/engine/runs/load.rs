@@ -1,4 +1,4 @@
-//! Owns reading a run back from the database: its log, its graph, what was told of it.
+//! Owns the loading of a run from the database: its log, its graph, its last event number.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -25,7 +25,7 @@ pub struct Loaded {
     pub created: Arc<Created>,
     /// Its log.
     pub entries: Vec<Arc<Entry>>,
-    /// Text that was told between entries.
+    /// Text that was published between entries.
     pub tokens: Vec<Arc<Tokens>>,
     /// Its graph.
     pub plan: Arc<Plan>,
@@ -91,7 +91,7 @@ pub(in crate::engine) async fn load_all(world: &Arc<World>, rows: &Arc<[RunRow]>
     Ok(stories.await?.into_iter().map(loaded).collect())
 }
 
-/// What a panic while a run is read is told as.
+/// The error for a panic while a run is loaded.
 pub(in crate::engine) const FAULT: &str = "reading it stopped with a fault of the studio";
 
 pub(in crate::engine) fn unreadable(run: Id, why: &str) -> Error {
@@ -104,7 +104,7 @@ fn read(tx: &mut Tx<'_>, world: &World, tenant: &str, run: Id) -> std::result::R
         let story = Story::read(tx, world, &row)?;
         return Ok(Some((row, story)));
     };
-    // A child's story is told in its parent's log.
+    // The parent's log contains the entries of a child.
     let Some(above) = runs::get(tx, tenant, &parent)? else { return Ok(None) };
     row.parent = Some(above.id);
     let story = Story::read(tx, world, &above)?;
@@ -124,7 +124,7 @@ struct Story {
 impl Story {
     fn read(tx: &mut Tx<'_>, world: &World, row: &RunRow) -> std::result::Result<Self, StoreError> {
         let (entries, hash) = log::whole(tx, row.no)?;
-        // Nothing was told of a run that waits for its first worker.
+        // Nothing was published of a run that waits for its first worker.
         let tokens = if row.head > 1 { log::tokens(tx, &row.tenant, &row.id, 0, usize::MAX >> 1)? } else { Vec::new() };
         let (entries, tokens) = in_step(0, entries, tokens, usize::MAX);
         let told = tokens.iter().flat_map(|row| &row.deltas).map(|delta| journal::weight(delta)).sum::<u64>();
@@ -165,7 +165,7 @@ impl Story {
     }
 }
 
-/// Tokens as they are told.
+/// Tokens as they are published.
 #[must_use]
 pub fn tokens_of(row: TokenRow) -> Tokens {
     Tokens {
@@ -193,7 +193,7 @@ impl Loaded {
         Ok(run)
     }
 
-    /// The run as it is stored, for whoever has taken it; none of a log without an entry.
+    /// The stored run, for its new owner; none if the log is empty.
     pub(in crate::engine) fn known(&self) -> Option<Known> {
         let (created, row) = (&self.created, &self.row);
         let known = |hash| Known { no: row.no, entity_type: created.entity, entity_id: created.entity_id, hash, stands: row.standing() };
@@ -240,7 +240,7 @@ impl Loaded {
         telling.ordered.last
     }
 
-    /// The teller of the run, with everything stored told.
+    /// The encoder of the run's frames, after all stored entries.
     #[must_use]
     pub fn telling(&self, world: &World, live: bool) -> Telling {
         let id = self.row.parent.unwrap_or(self.row.id);
@@ -260,7 +260,7 @@ pub(in crate::engine) fn in_step(seq: Seq, mut entries: Vec<Entry>, mut tokens: 
     (entries, tokens)
 }
 
-/// Tells entries and tokens in the order in which they happened.
+/// Encodes entries and tokens in the order in which they happened.
 pub fn tell_all(telling: &mut Telling, entries: &[Arc<Entry>], tokens: &[Arc<Tokens>]) {
     let mut tokens = tokens.iter().peekable();
     for entry in entries {

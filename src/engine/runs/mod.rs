@@ -1,4 +1,4 @@
-//! Owns what people do with runs: make, load, answer, retry, cancel.
+//! Owns the operations on runs: create, load, answer, retry, cancel.
 
 pub(in crate::engine) mod answer;
 pub(in crate::engine) mod cancel;

@@ -1,4 +1,4 @@
-//! Owns small facts that several places show of a run: previews, user ids, agents of child runs, template keys.
+//! Owns small facts of a run used in several places: previews, user ids, agents of child runs, template keys.
 
 
 use jiff::tz::TimeZone;

@@ -1,4 +1,4 @@
-//! Owns how a run that rests goes on: somebody takes it, one entry is appended, and it is driven or queued.
+//! Owns the continuation of a paused or ended run: claim it, append one entry, drive or queue it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,11 +21,10 @@ use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::log::{self, Append, Appended, Known};
 use crate::store::runs::queue;
-use crate::store::upkeep::idempotency::RequestKey;
-use crate::store::upkeep::idempotency;
+use crate::store::upkeep::request_keys::{self, RequestKey};
 use crate::store::{StoreError, threads};
 
-/// Appends the entry that makes a resting run go on; none when somebody else was first.
+/// Appends the entry that continues a paused or ended run; none if another request was first.
 pub(in crate::engine) async fn go_on(
     world: &Arc<World>,
     tenant: &Arc<str>,
@@ -138,7 +137,7 @@ pub(in crate::engine) async fn take(
         }
         hook.boundary(Boundary::Before, id, append.expect_head);
         if let Some((key, answer)) = &kept {
-            idempotency::keep(tx, &scope, key, answer, now)?;
+            request_keys::keep(tx, &scope, key, answer, now)?;
         }
         let appended = log::append(tx, &append)?;
         if append.row.finished_at.is_some() {

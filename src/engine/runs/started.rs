@@ -1,4 +1,4 @@
-//! Owns what a caller is told of a run that was started or goes on.
+//! Owns the result of starting or continuing a run, for the caller.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Waits until it is stored. It is at work already, and goes on whether anybody waits or not.
+    /// Waits until it is stored. It is already active and continues whether or not the caller waits.
     ///
     /// # Errors
     /// Why it could not be stored; then there is no run.
@@ -48,7 +48,7 @@ impl Begun {
         Ok(self.started)
     }
 
-    /// Why nobody says how it was stored.
+    /// The reason why the result of the write is unknown.
     fn broke(&self) -> StoreError {
         if self.world.stopping.is_cancelled() {
             return StoreError::Closed;

@@ -1,5 +1,5 @@
-//! Owns ending a run whose log cannot be read: it fails or is cancelled without being folded, so that nobody takes it again and it can be
-//! deleted.
+//! Owns the end of a run whose log cannot be read: it fails or is cancelled without being folded, so that no worker claims it again and it
+//! can be deleted.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(in crate::engine) fn is_lasting(error: &Error) -> bool {
     }
 }
 
-/// Ends a run: failed when there is a `fault`, else cancelled. False when somebody else has taken it.
+/// Ends a run: failed with a `fault`, else cancelled. False if another worker has taken it.
 pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: Id, fault: Option<Fault>) -> Result<bool> {
     let scope = Arc::clone(tenant);
     let Some(row) = world.store.read(move |tx| runs::get(tx, &scope, &run)).await? else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Owns bytes that the library gives away.
+//! Owns the buffers that the library returns.
 
 use super::entry::Entry;
 

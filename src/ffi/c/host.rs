@@ -1,4 +1,4 @@
-//! Owns the C functions of the host: what it answers, calls to it, its answers, its log.
+//! Owns the C functions of the host: its declaration, calls to it, its answers, its log.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns the C functions for hosts that never wait: start a request, hear which streams have news, a descriptor of that.
+//! Owns the C functions for event loops: start a request, list streams with new data, a descriptor for both.
 
 use std::ffi::c_char;
 

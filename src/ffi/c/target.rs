@@ -1,4 +1,4 @@
-//! Owns a callback of C with its user data: called from any thread, let go exactly once.
+//! Owns a C callback with its user data: called from any thread, released exactly once.
 
 use std::ffi::c_void;
 

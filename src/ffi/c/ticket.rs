@@ -1,4 +1,4 @@
-//! Owns handles: numbers that are checked, never addresses. A stale, foreign or invented one is an error and not a crash.
+//! Owns handles: checked numbers, not addresses; a stale or invented one is an error.
 //!
 //! 53 bits, so that a JavaScript number holds it: kind 2, fork epoch 11, generation 20, slot 20.
 

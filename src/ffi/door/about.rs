@@ -1,4 +1,4 @@
-//! Owns what a library says of itself: what it was built for, and what a host that mounts it must know.
+//! Owns the operation `about`: version, target, and what a host needs to mount the library.
 
 use serde_json::{Value, json};
 

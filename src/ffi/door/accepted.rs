@@ -1,4 +1,4 @@
-//! Owns the count of answers that were accepted and have not reached their calls.
+//! Owns the number of host answers that were accepted but not delivered to their calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

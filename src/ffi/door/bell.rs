@@ -1,4 +1,4 @@
-//! Owns waiting outside the runtime: a waker that a thread can listen to, and a file descriptor that an event loop can watch.
+//! Owns waiting outside the runtime: a waker for threads, and a file descriptor for event loops.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use crate::sync::{Condvar, Mutex};
 pub(super) struct Bell {
     state: Mutex<State>,
     heard: Condvar,
-    /// Where it is told too, and under which number.
+    /// The second listener, and its number there.
     news: OnceLock<(Arc<Notification>, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl Bell {
         (bell, waker)
     }
 
-    /// Rings: whoever listens looks again.
+    /// Wakes all listeners.
     pub(super) fn ring(&self) {
         let mut state = self.state.lock();
         state.rung = true;
@@ -73,14 +73,14 @@ impl Bell {
         let mut state = self.state.lock();
         let on = left || state.rung;
         match &mut state.lamp {
-            // Whoever watches may have read it meanwhile.
+            // The watcher may have read it meanwhile.
             Some(lamp) if on => drop(lamp.light()),
             Some(lamp) => lamp.put_out(),
             None => {}
         }
     }
 
-    /// Tells `news` as well from now on, under that number; it does so at once when it rang before.
+    /// Also wakes `news` from now on, under that number; at once if it was woken before.
     pub(super) fn join(&self, news: &Arc<Notification>, number: u64) {
         news.join(number);
         if self.news.set((Arc::clone(news), number)).is_ok() && self.state.lock().rung {
@@ -88,14 +88,14 @@ impl Bell {
         }
     }
 
-    /// Tells the news no more.
+    /// Stops waking `news`.
     pub(super) fn leave(&self) {
         if let Some((news, number)) = self.news.get() {
             news.leave(*number);
         }
     }
 
-    /// For a look that does not wait: the news are told again of what happens from here on.
+    /// For a poll without waiting: later changes are reported again.
     pub(super) fn look(&self) {
         if let Some((news, number)) = self.news.get() {
             news.look(*number);

@@ -1,4 +1,4 @@
-//! Owns callbacks of the host: the mark of a thread that is inside one, where calls that would wait are refused, and how long one may take.
+//! Owns callbacks of the host: the check for calls inside a callback, and the time limit of one.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,7 +11,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A callback that takes longer is told in the log, and what waits for it goes on without.
+/// The time after which a callback is logged and no longer waited for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a callback on a thread of its own came to; none when it blocks for longer than `patience`, and keeps its thread.

@@ -1,4 +1,4 @@
-//! Owns what a stream and the work behind it know of each other: the run, once there is one, and that the reader has left.
+//! Owns the state that a stream and its work share: the run, once it exists, and whether the reader has left.
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
@@ -46,7 +46,7 @@ impl Course {
         Self { state: Mutex::new(state), left: CancellationToken::new() }
     }
 
-    /// The work knows its run. False when nobody reads of it any more and it is to be cancelled for that.
+    /// Sets the run of the work. False if the reader has left and the run is to be cancelled for that.
     pub(super) fn follow(&self, behind: Behind, slot: StreamSlot) -> bool {
         let mut state = self.state.lock();
         let goes_on = match state.leaving {

@@ -1,4 +1,4 @@
-//! Owns when a wait of so many milliseconds ends.
+//! Owns the end of a wait of some milliseconds.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Owns an engine as native callers hold it: open, call, close; lazy, so that an unused one survives a fork.
+//! Owns the engine of native callers: open, call, close; lazy, so that an unused one survives a fork.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -43,7 +43,7 @@ struct Tally {
     changed: Condvar,
 }
 
-/// Held while a callback is told a stream.
+/// Held while a stream is delivered to a callback.
 pub(super) struct Pushing(Arc<Tally>);
 
 impl Drop for Pushing {
@@ -293,7 +293,7 @@ impl Engine {
         self.touch()
     }
 
-    /// Something runs from here on, unless it is being closed: whoever closes it sees this, or this sees that.
+    /// Marks the start of work, unless it is being closed; a concurrent close and this call see each other.
     fn touch(&self) -> Result<(), Fault> {
         self.used.store(true, Ordering::SeqCst);
         self.here()

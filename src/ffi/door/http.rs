@@ -1,4 +1,4 @@
-//! Owns the one HTTP door of native hosts: a request as JSON head and body bytes, the answer as JSON head and, if need be, a stream.
+//! Owns HTTP requests of native hosts: JSON head and body bytes in, JSON head and optionally a stream out.
 
 use axum::body::Body;
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! Owns what an event loop watches: a descriptor that is readable while it is lit. Whoever has it may read or drain it: nothing
-//! here blocks, and lighting it again makes it readable again.
+//! Owns the descriptor that an event loop watches: it is readable while it is set. Its owner may read or drain it: nothing blocks here, and
+//! setting it again makes it readable again.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Owns what becomes of log lines: nothing, until a host asks for them; then one thread tells them, never the one that logs.
+//! Owns the log of the library: discarded until a host wants it, then delivered by one separate thread.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::sync::{Condvar, Mutex};
 /// Takes a line as JSON: `{level, target, message, fields}`.
 pub(in crate::ffi) type LogSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Lines that wait to be told; more are dropped rather than waited for.
+/// The limit of waiting log lines; more are dropped.
 const WAITING: usize = 1024;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Sinks {
     hosts: Vec<Arc<Hosting>>,
 }
 
-/// Who is told in this process, and the way to the thread that tells.
+/// The listener in this process, and the channel to the thread that calls it.
 struct Telling {
     wanted: AtomicBool,
     sinks: Mutex<Sinks>,
@@ -38,14 +38,14 @@ struct Telling {
     heard: Condvar,
 }
 
-/// Lines that were begun to be told, and those that were heard to their end.
+/// The numbers of started and finished deliveries.
 #[derive(Default)]
 struct Told {
     begun: u64,
     ended: u64,
 }
 
-/// A line that is being told.
+/// A log line during its delivery.
 struct Underway<'a>(&'a Telling);
 
 impl Drop for Underway<'_> {
@@ -60,7 +60,7 @@ impl Telling {
         Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), told: Mutex::default(), heard: Condvar::new() }
     }
 
-    /// Waits until whoever is being told a line has heard it to its end, or until then.
+    /// Waits until the current delivery of a log line has ended, or until then.
     fn wait(&self, until: Instant) {
         let mut told = self.told.lock();
         let begun = told.begun;
@@ -96,7 +96,7 @@ pub(super) fn tell_host(hosting: &Arc<Hosting>, until: Instant, told: Option<Arc
     });
 }
 
-/// In the child of a fork: nobody is told until somebody asks again.
+/// In the child of a fork: sends nothing until it is used again.
 pub(super) fn forget() {
     TELLING.renew(Telling::new());
 }

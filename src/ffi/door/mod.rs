@@ -1,4 +1,4 @@
-//! Owns the one door behind all native callers: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
+//! Owns the implementation behind all native interfaces: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
 
 mod about;
 mod accepted;

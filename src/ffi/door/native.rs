@@ -1,6 +1,6 @@
-//! Owns the door for programs in Rust: the requests of the C functions, in JSON, on a studio that the program holds.
+//! Owns the native interface for Rust programs: the JSON requests of the C functions, on a studio of the program.
 //!
-//! The facade has a method for each capability; this is for programs that take an operation or a run as data.
+//! The facade has a method for each capability; this is for programs that receive an operation or a run as data.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub struct Refused {
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its position, for whoever comes back.
+    /// Its position, for readers that reconnect.
     pub id: String,
     /// Its name.
     pub name: &'static str,
@@ -36,7 +36,7 @@ pub struct Event {
     pub data: Value,
 }
 
-/// The events of a run or of an answer, until the run rests.
+/// The events of a run or of an answer, until the run pauses or ends.
 pub struct Events {
     studio: Studio,
     ready: Ready,
@@ -91,7 +91,7 @@ impl Events {
         &self.ready.behind.run
     }
 
-    /// Cancels the run; its end is told.
+    /// Cancels the run; the stream delivers its end.
     ///
     /// # Errors
     /// When the run is over, or the store cannot be used.

@@ -1,7 +1,7 @@
-//! Owns which streams of an engine have news: a list that one waiter reads, and a socket that is readable while something is on it.
+//! Owns the streams of an engine with new data: a list for one reader, and a socket that is readable while the list is not empty.
 //!
-//! A stream is on the list once. Taken from it, it comes back when something happened since its reader began the look that found
-//! nothing: so nothing is lost, and a busy stream does not fill the list.
+//! A stream is on the list at most once. After it was taken, it returns when something has happened since its reader began the read that found
+//! nothing. So nothing is lost, and a busy stream does not fill the list.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// After something was taken: the socket is readable while something is left, also for whoever has read it meanwhile.
+    /// Keeps the socket readable while something is left, even if the watcher has read it meanwhile.
     fn settle(&mut self) {
         let left = !self.listed.is_empty();
         let Some(lamp) = &mut self.lamp else { return };
@@ -78,12 +78,12 @@ impl State {
 }
 
 impl Notification {
-    /// From now on its news are told.
+    /// Reports its changes from now on.
     pub(super) fn join(&self, number: u64) {
         self.state.lock().members.entry(number).or_insert(Mark::Quiet);
     }
 
-    /// Its news are told no more.
+    /// Stops reporting its changes.
     pub(super) fn leave(&self, number: u64) {
         let mut state = self.state.lock();
         if state.members.remove(&number) == Some(Mark::Listed) {
@@ -170,7 +170,7 @@ impl Notification {
         lamp::or_none(made).map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
     }
 
-    /// Ends it: whoever waits is told so, and the socket stays readable for ever.
+    /// Closes it: waiting callers return, and the socket stays readable.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -199,7 +199,7 @@ mod tests {
     enum Reader {
         /// Waits for the list.
         Waits,
-        /// Was told, and has not begun to look.
+        /// Was woken and has not polled yet.
         Told,
         /// Has begun to look.
         Looks,

@@ -1,4 +1,4 @@
-//! Owns the operations of `call`: their names, and what each is: a route asked in the host's own name, or one method.
+//! Owns the operations of `call`: their names, and for each a route or a method.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -202,14 +202,14 @@ async fn health(studio: &Studio, request: Map<String, Value>) -> Result<Vec<u8>,
     Ok(health.to_string().into_bytes())
 }
 
-/// A copy of the database, made by its owner: nobody else may open the file.
+/// A backup of the database by the library, because no other program may open the file.
 async fn backup(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
     let path = required(request, "path")?;
     studio.world().store.backup(Path::new(path)).await.map_err(Error::from)?;
     Ok(json!({"path": path}).to_string().into_bytes())
 }
 
-/// Takes one queued run, or else one whose owner is gone, and works on it until it rests: for hosts whose processes do not live long.
+/// Executes one queued run, or one with an expired lease, until it pauses or ends: for hosts with short processes.
 async fn worker_step(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
     let mut working = studio.working(text(request, "queue")?, Some(1))?;
     working.once = true;

@@ -1,4 +1,4 @@
-//! Owns what a process knows of its engines: all of them, for `shutdown`, and those that are shared by name.
+//! Owns the engines of a process: all of them for `shutdown`, and those that are shared by name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Once, Weak};
@@ -88,7 +88,7 @@ pub(in crate::ffi) fn shutdown(timeout: Duration) {
     logging::set_log_by(until, None);
 }
 
-/// Before a fork, in the forking thread. Engines in use are held as well: nobody's last reference is let go meanwhile.
+/// Before a fork, in the forking thread. Holds engines in use too, so that none is dropped meanwhile.
 pub(in crate::ffi) fn fork_state() -> ForkState {
     let registry = REGISTRY.get().lock();
     let shared = registry.shared.iter().filter(|(_, engine)| engine.is_untouched());

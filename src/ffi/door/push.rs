@@ -1,4 +1,4 @@
-//! Owns telling a stream to a callback: in order, the end once, then the callback is let go.
+//! Owns the delivery of a stream to a callback: in order, one end, then the callback is released.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::stream::{Next, Stream};
 /// The host's callback: a result code and its bytes; false when it wants no more.
 pub(in crate::ffi) type Listener = Box<dyn FnMut(i32, &[u8]) -> bool + Send>;
 
-/// Codes that a listener is told.
+/// The codes for a listener.
 const BYTES: i32 = 0;
 const END: i32 = 1;
 const HOST_CALL: i32 = 3;
 const HEAD: i32 = 4;
 
-/// A callback that has not been told the end. Dropping it tells the end, whatever the reason.
+/// A callback that has not received the end. Dropping it delivers the end.
 struct Told {
     listener: Option<Listener>,
     _pushing: Pushing,
@@ -65,7 +65,7 @@ async fn tell_all(stream: Arc<Stream>, mut told: Told) {
     }
 }
 
-/// True when there is more to tell. When there is not, `told` is dropped here, on a thread that may block.
+/// True if there is more to deliver. Otherwise `told` is dropped here, on a thread that may block.
 fn tell(told: &mut Told, next: Result<Next, Fault>) -> bool {
     match next {
         Ok(Next::Bytes(bytes)) => told.tell(BYTES, &bytes),

@@ -1,4 +1,4 @@
-//! Owns the JSON of native requests: members that all have, and the requests that open a stream.
+//! Owns the JSON of native requests: common members, and the requests that open a stream.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<
     let body = match RunRequest::parse(&Value::Object(request), entity) {
         Ok(body) => RunRequest { trace, ..body },
         Err(wrong) => {
-            // What is not there is told before what is wrong with the request.
+            // A missing object is reported before an invalid request.
             studio.must_know_entity(&told.scope, entity, &id).await?;
             return Err(wrong.into());
         }
@@ -148,7 +148,7 @@ pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Resu
     told.ready(studio, started, cancel_on_leave).await
 }
 
-/// How an answer is told.
+/// The form of an answer.
 struct Told {
     scope: Scope,
     order: Order,

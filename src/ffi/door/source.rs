@@ -1,4 +1,4 @@
-//! Owns where a stream's bytes come from: the events of a run, or the body of an HTTP answer.
+//! Owns the source of a stream's bytes: the events of a run, or the body of an HTTP answer.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

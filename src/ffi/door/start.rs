@@ -1,4 +1,4 @@
-//! Owns requests that begin without waiting: the work goes on on the runtime; its head and then its body come as a stream.
+//! Owns requests that start without waiting: the runtime does the work; head and body arrive as a stream.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// What the work tells its stream.
+/// The messages from the work to its stream.
 enum Told {
     Chunk(Chunk),
     Failed(Fault),
@@ -83,7 +83,7 @@ impl Feed for Fed {
     }
 }
 
-/// Begins, and returns at once. What is wrong with the call itself is told here, all else by the stream.
+/// Starts the request and returns at once. Misuse of the call is an error here, everything else comes from the stream.
 pub(super) fn start(engine: &Arc<Engine>, studio: &Studio, op: &str, request: &[u8], body: Bytes) -> Result<Arc<Stream>, Fault> {
     let asked = Asked::named(op)?;
     if !body.is_empty() && !matches!(asked, Asked::Http) {

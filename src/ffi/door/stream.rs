@@ -1,4 +1,4 @@
-//! Owns a stream as its one consumer sees it: wait, take a batch, watch a descriptor, stop the run, let go.
+//! Owns a stream for its reader: wait, read a batch, watch a descriptor, cancel, close.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(in crate::ffi) struct Stream {
 struct Reader {
     source: Option<Source>,
     pieces: Pieces,
-    /// Told after the pieces that came before it.
+    /// Delivered after the earlier pieces.
     failed: Option<Fault>,
 }
 
@@ -66,7 +66,7 @@ impl Stream {
             pieces.add_piece(opening);
         }
         let stream = Self::made(engine, Reader { source: Some(source), pieces, failed: None }, course, brings_calls, run);
-        // Nobody has looked yet whether something is there.
+        // The source was not polled yet.
         stream.bell.ring();
         stream
     }
@@ -102,7 +102,7 @@ impl Stream {
         stream
     }
 
-    /// Known to whoever waits for the news of its engine, under this number.
+    /// Its number in `studio_ready`.
     pub(in crate::ffi) fn enlist(&self, number: u64) {
         self.bell.join(self.engine.news(), number);
     }
@@ -219,9 +219,9 @@ impl Stream {
         Ok(())
     }
 
-    /// For the one who tells a callback: like `next_batch`, woken instead of waiting.
+    /// For delivery to a callback: like `next_batch`, with a waker instead of waiting.
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Result<Next, Fault>> {
-        // Nobody else stays inside: `next` refuses a stream that has a callback.
+        // No other reader is possible: `next` refuses a stream with a callback.
         let mut reader = self.reader.lock();
         self.bell.hush();
         self.bell.forward(context.waker());
@@ -232,13 +232,13 @@ impl Stream {
         }
     }
 
-    /// Makes this stream one that tells a callback; once.
+    /// Connects this stream to a callback; once.
     pub(super) fn begin_push(&self) -> Result<(), Fault> {
         self.here()?;
         if self.pushed.swap(true, Ordering::AcqRel) {
             return Err(Fault::new(Code::Busy, "this stream has a callback already"));
         }
-        // Whoever is inside `next` would race with the callback for the same events.
+        // A caller inside `next` would race with the callback for the same events.
         let busy = self.reader().err();
         self.pushed.store(busy.is_none(), Ordering::Release);
         busy.map_or_else(
@@ -250,7 +250,7 @@ impl Stream {
         )
     }
 
-    /// The callback has heard the end: nothing more is read.
+    /// The callback has received the end: nothing more is read.
     pub(super) fn let_go(&self) {
         self.bring_no_more();
         if let Ok(mut reader) = self.reader() {
@@ -276,7 +276,7 @@ impl Stream {
         self.bell.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
     }
 
-    /// Cancels the run, whose end is then told; a body without a known run ends here.
+    /// Cancels the run; the stream then delivers its end. A body without a known run ends here.
     pub(in crate::ffi) fn cancel(&self) -> Result<(), Fault> {
         self.here()?;
         match self.course.behind() {
@@ -291,7 +291,7 @@ impl Stream {
         }
     }
 
-    /// Lets go: whoever waits is told, and a run that must not outlive its reader is cancelled.
+    /// Closes it: waiting callers return, and a run with `on_disconnect: cancel` is cancelled.
     pub(in crate::ffi) fn close(&self) -> Result<(), Fault> {
         self.here()?;
         self.end(Leaving::Closed);
@@ -300,7 +300,7 @@ impl Stream {
         left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
     }
 
-    /// Ends because it or its engine was closed. Marked as closed first: a source that ends because its reader leaves is not told as an end.
+    /// Ends because it or its engine was closed. Marked as closed first, so that the end of its source is not delivered as an end.
     pub(super) fn end(&self, leaving: Leaving) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -320,7 +320,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.born == fork::epoch() {
-            // Whoever drops it without a word leaves as well; one that was closed says so here.
+            // Dropping the stream also means that the reader left; a closed one is marked here.
             drop(self.close());
             self.bell.leave();
             return;

@@ -1,4 +1,4 @@
-//! Owns what clients of either protocol ask for, and how members of their bodies are read.
+//! Owns the request that clients of both protocols make, and the parsing of its members.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns the telling of a post: the events of its run, translated, with a frame that says how it ended whatever happens.
+//! Owns the response stream of a post: the translated events of its run, always with a final frame.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -22,7 +22,7 @@ use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 /// Messages of a page of a thread.
 const PAGE: &str = "100";
 
-/// What is told of one run.
+/// The event of one run.
 pub(super) struct Course {
     studio: Studio,
     scope: Scope,
@@ -38,7 +38,7 @@ pub(super) struct Course {
 enum Stage {
     Opening,
     Telling,
-    /// The last frame was told; the reader was too slow for the rest.
+    /// The last frame was sent; the reader was too slow for the rest.
     Cut,
     Over,
 }
@@ -48,7 +48,7 @@ impl Course {
         Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening }
     }
 
-    /// Gives further answers, each when the run rests again, whether anybody reads on or not.
+    /// Sends the further answers, each when the run has paused again, with or without a reader.
     pub(super) fn then_answers(mut self, from: From, answers: Vec<Answer>) -> Result<Self> {
         if answers.is_empty() {
             return Ok(self);
@@ -147,7 +147,7 @@ impl Course {
     }
 }
 
-/// Waits until the run rests, then gives an answer; where the run goes on.
+/// Waits until the run has paused, then answers it; returns where the run continues.
 async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Answer) -> Result<From> {
     let mut last = from.after;
     if let Some(mut events) = studio.events(scope, run, from, Follow::Answer).await? {
@@ -155,7 +155,7 @@ async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Ans
             last = frames.last().map_or(last, crate::model::telling::Frame::number);
         }
     }
-    // Behind the entry that says that it rests.
+    // After the entry of its pause or end.
     let behind = From { after: last + 1, ..From::default() };
     match answer {
         Answer::Given => Ok(behind),
@@ -168,7 +168,7 @@ async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Ans
     }
 }
 
-/// The answer that tells a run.
+/// The response that streams a run.
 pub(super) fn answer(course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<CancelOnDrop>) -> Result<Response> {
     let silence = sse::Silence::new(settings::heartbeat(course.studio.config()), course.studio.runtime()?);
     let body = Body::new(sse::EventBody::new(Box::pin(course.into_stream()), slot, leash, silence));
@@ -187,7 +187,7 @@ pub(super) fn answer(course: Course, protocol: Protocol, slot: StreamSlot, leash
     Ok(response)
 }
 
-/// What was told of a run up to a number.
+/// The published events of a run up to a number.
 pub(super) async fn past(studio: &Studio, scope: &Scope, run: &str, until: u64) -> Result<Vec<Told>> {
     let (mut told, mut from) = (Vec::new(), From::default());
     while from.after < until {

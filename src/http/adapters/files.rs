@@ -1,4 +1,4 @@
-//! Owns the files of a message: bytes that come with it are stored, files that were uploaded before are named.
+//! Owns the files of a message: inline bytes are stored, earlier uploads are referenced.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,14 +1,14 @@
-//! Owns the stream adapters: the routes by which chat clients of other protocols speak to agents and workflows.
+//! Owns the stream adapters: routes for third-party chat clients of agents and workflows.
 //!
-//! Each protocol has a reader of requests and a translator of events, both pure. What they share is here: what is asked ([`ask`]), how it
-//! is accepted ([`accept`]), and the body that tells it ([`course`]).
+//! Each protocol has a reader of requests and a translator of events, both pure. Shared code: the request ([`ask`]), its execution ([`posts`]),
+//! and the response stream ([`course`]).
 
-mod accept;
 mod agui;
 mod ask;
 mod course;
 mod decide;
 mod files;
+mod posts;
 mod routes;
 mod thread;
 mod told;
@@ -55,12 +55,12 @@ pub(super) fn read_any(body: &Value) {
             assert!(ask.chat.as_ref().is_none_or(|chat| !chat.is_empty()));
             ask.said.files.iter().for_each(|file| files::read_any(&file.url));
             let told = ask.native.clone().or_else(|| Some(serde_json::json!({"message": ask.said.text})));
-            let _refused = told.map(|native| accept::resume_request(native, ask.on_disconnect.as_ref()).is_err());
+            let _refused = told.map(|native| posts::resume_request(native, ask.on_disconnect.as_ref()).is_err());
         }
     }
 }
 
-/// How a stream ended, as far as its events told.
+/// How a stream ended, according to its events.
 #[derive(Debug)]
 enum End {
     Completed(Told),
@@ -69,7 +69,7 @@ enum End {
 }
 
 impl End {
-    /// The end that an event tells, if it does.
+    /// The end in an event, if it has one.
     fn of(told: &Told) -> Option<Self> {
         match told.event {
             "trace_completed" | "done" => Some(Self::Completed(told.clone())),
@@ -129,7 +129,7 @@ impl Translator {
         end.get_or_insert_with(|| End::failed(code, message));
     }
 
-    /// Whether the usage of the run is told at the end.
+    /// Whether the end contains the usage of the run.
     const fn tells_usage(&self) -> bool {
         matches!(self, Self::AgUi(_))
     }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use super::accept::{self, Target};
+use super::posts::{self, Target};
 use crate::error::Result;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
@@ -11,15 +11,15 @@ use crate::model::event::EntityKind;
 pub(in crate::http) fn routes() -> Vec<Route> {
     let mut routes = vec![posting("/workflows/traces/{trace}/resume/{protocol}", "resumeAdapted", |call| {
         let run = call.part("trace").to_owned();
-        accept::post(call, Target::Run(run))
+        posts::post(call, Target::Run(run))
     })];
     for (kind, word, name) in [(EntityKind::Agent, "agents", "Agent"), (EntityKind::Workflow, "workflows", "Workflow")] {
         routes.push(posting(&format!("/{word}/{{id}}/stream/{{protocol}}"), &format!("stream{name}Adapted"), move |call| {
             let id = call.part("id").to_owned();
-            accept::post(call, Target::Entity(kind, id))
+            posts::post(call, Target::Entity(kind, id))
         }));
         let path = format!("/{word}/{{id}}/stream/vercel/{{chat}}/stream");
-        let tail = Route::get(path, format!("reattach{name}Chat"), move |call| accept::reattach(call, kind));
+        let tail = Route::get(path, format!("reattach{name}Chat"), move |call| posts::reattach(call, kind));
         routes.push(tail.query(&["ui"]).gives(200, Gives::Events).gives(204, Gives::Nothing));
     }
     routes

@@ -1,4 +1,4 @@
-//! Owns which thread a chat of a client is.
+//! Owns the thread of a client's chat.
 
 use serde_json::json;
 

@@ -1,17 +1,17 @@
-//! Owns one event as translators read it: its name, its number, its data without internal keys.
+//! Owns one event for translators: its name, its number, its data without internal keys.
 
 use serde_json::{Map, Value};
 
 use crate::model::telling::Frame;
 
-/// One told event.
+/// One published event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     pub(super) event: &'static str,
     /// Its number in the run.
     pub(super) number: u64,
     data: Map<String, Value>,
-    /// What a search found.
+    /// The result of a search.
     pub(super) sources: Vec<Value>,
 }
 
@@ -62,7 +62,7 @@ impl Told {
         &self.data
     }
 
-    /// The text of a token that the user of a chat sees. Agents' chats tell no other.
+    /// The text of a token that is shown to the user; agents' chats have no others.
     pub(super) fn shown_text(&self) -> Option<&str> {
         let shown = self.data.get("publish_reply").is_none_or(|flag| flag == &Value::Bool(true));
         Some(self.text("delta")).filter(|text| shown && !text.is_empty())

@@ -1,4 +1,4 @@
-//! Owns the files that the pages are made of, as they were built into the library.
+//! Owns the built files of the pages, as embedded in the library.
 
 use axum::body::Body;
 use axum::response::Response;

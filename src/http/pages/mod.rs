@@ -1,4 +1,4 @@
-//! Owns the pages: one application for all of them, its files, and the two pages that need no script.
+//! Owns the pages: one application, its files, and two pages without scripts.
 
 mod assets;
 mod views;
@@ -83,7 +83,7 @@ async fn preview(call: Call) -> Result<Response> {
     let Some(reference) = named.or_else(|| call.query("json").map(|file| format!("json:{file}"))) else {
         return Ok(missing(&call.visit));
     };
-    // What cannot be read is there all the same: the page tells why.
+    // An unreadable source is listed too: the page says why.
     let is_missing = call.studio.registry_class(&reference).await.is_err_and(|error| error.kind == Kind::NotFound);
     Ok(if is_missing { missing(&call.visit) } else { application(&call.visit) })
 }
@@ -131,7 +131,7 @@ impl Shown {
 
 /// The application. What is not there has the same page, which says so, and the status of what is missing.
 async fn page(call: Call, shown: Shown) -> Result<Response> {
-    // What else goes wrong the page is told by the API.
+    // The page receives other errors from the API.
     let (studio, scope, id) = (call.studio.clone(), call.scope.clone(), call.part("id").to_owned());
     let visit = call.visit;
     let is_missing = shown.must_be_there(&studio, &scope, &id).await.is_err_and(|error| error.kind == Kind::NotFound);
@@ -176,7 +176,7 @@ fn render(html: &str, visit: &Visit) -> String {
     html.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, visit.asker.language()), 1)
 }
 
-/// The page that tells an error.
+/// The error page.
 pub(super) fn problem_page(asker: &Asker, status: u16, title: &str, error: &Error) -> Response {
     let html = asker.template.as_deref().unwrap_or(PROBLEM).replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
     let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());

@@ -1,11 +1,11 @@
-//! Owns the page templates: what a project may change of the pages, and reading its own ones.
+//! Owns the page templates that a project may replace.
 
 use std::path::Path;
 
 use super::{PROBLEM as BUILT_IN_PROBLEM, START, assets};
 use crate::config::Config;
 
-/// The page that the application runs in, and the page that tells an error.
+/// The page of the application, and the error page.
 pub(super) const INDEX: &str = "index.html";
 pub(super) const PROBLEM: &str = "problem.html";
 /// Where the links to the application's files go. Their names change with each version, so that no template holds them.

@@ -1,4 +1,4 @@
-//! Owns the routes of attachments: uploads, their bytes, their end.
+//! Owns the routes of attachments: upload, download, delete.
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -22,15 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/api/attachments", "uploadAttachment", upload)
             .reads(Reads::Upload("AttachmentForm"))
             .gives(201, Gives::Json("Attachment")),
-        Route::get(FILE, "readAttachment", read)
-            .query(&["storage_key"])
-            .heeds("Range")
-            .heeds("If-None-Match")
-            .gives(200, Gives::Bytes)
-            .gives(206, Gives::Bytes)
-            .gives(304, Gives::Nothing)
-            .gives(416, Gives::Nothing)
-            .answers("ETag"),
+        Route::get(FILE, "readAttachment", read).query(&["storage_key"]).gives_file(),
         Route::new(Method::DELETE, FILE, "deleteAttachment", delete).query(&["storage_key"]).gives(204, Gives::Nothing),
     ]
 }

@@ -1,4 +1,4 @@
-//! Owns the routes of a chat's sessions, of an agent or a workflow.
+//! Owns the routes of the chat sessions of an agent or a workflow.
 
 use axum::response::Response;
 

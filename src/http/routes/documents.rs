@@ -1,4 +1,4 @@
-//! Owns reading a stored document in a browser: the file itself, and a page of its text around the place that was cited.
+//! Owns the routes that show a stored document: the original file, and a page with its text around a citation.
 
 use std::fmt::Write as _;
 
@@ -22,14 +22,7 @@ const STYLED: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 
 pub(super) fn routes(document: &str) -> Vec<Route> {
     vec![
-        Route::get(format!("{document}/original"), "readDocument", original)
-            .heeds("Range")
-            .heeds("If-None-Match")
-            .gives(200, Gives::Bytes)
-            .gives(206, Gives::Bytes)
-            .gives(304, Gives::Nothing)
-            .gives(416, Gives::Nothing)
-            .answers("ETag"),
+        Route::get(format!("{document}/original"), "readDocument", original).gives_file(),
         Route::get(format!("{document}/text"), "readDocumentText", text)
             .query(&["position", "page", "heading", "sheet"])
             .gives(200, Gives::Page),

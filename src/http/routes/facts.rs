@@ -1,4 +1,4 @@
-//! Owns the routes that tell what there is: node types, tools, schemas, providers, settings; whether a graph is right and what a tool does.
+//! Owns the routes for node types, tools, schemas, providers and settings, for validation and for tool tests.
 
 use axum::response::Response;
 

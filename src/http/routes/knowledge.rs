@@ -1,4 +1,4 @@
-//! Owns the routes of knowledge bases beside their definitions: documents, reading them anew, questions.
+//! Owns the routes of knowledge bases besides their definitions: documents, reindexing, searches.
 
 use axum::response::Response;
 use http::{Method, StatusCode};

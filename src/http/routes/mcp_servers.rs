@@ -1,4 +1,4 @@
-//! Owns the route that tries out an MCP server.
+//! Owns the route that tests an MCP server.
 
 use axum::response::Response;
 

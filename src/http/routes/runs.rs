@@ -1,4 +1,4 @@
-//! Owns the routes of runs: start, resume, retry, cancel, tail, trace, lists. Traces and runs are two words for the same.
+//! Owns the routes of runs: start, resume, retry, cancel, tail, trace, lists. A trace is a run.
 
 use axum::response::Response;
 use http::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! Owns what the lists of runs may be asked: words, pages, and days in the configured time zone.
+//! Owns the query parameters of lists of runs: filters, pages, and days in the configured time zone.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -1,4 +1,4 @@
-//! Owns the framing of server-sent events: how frames become bytes, and the body that carries them to a reader.
+//! Owns the framing of server-sent events: frames as bytes, and the body of a stream.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -113,7 +113,7 @@ fn encoded(events: EventStream) -> impl Stream<Item = Result<Bytes, Cut>> + Send
 
 type Part = http_body::Frame<Bytes>;
 
-/// The body of an answer that tells a run.
+/// The body of a response that streams a run.
 pub(super) struct EventBody<S> {
     chunks: S,
     silence: Silence,
@@ -123,7 +123,7 @@ pub(super) struct EventBody<S> {
 }
 
 impl<S> EventBody<S> {
-    /// Of chunks that are told as they are, without an opening.
+    /// For chunks that are sent unchanged, without an opening.
     pub(super) const fn new(chunks: S, slot: StreamSlot, leash: Option<CancelOnDrop>, silence: Silence) -> Self {
         Self { chunks, silence, opened: true, leash, _slot: slot }
     }

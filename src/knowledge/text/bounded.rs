@@ -1,4 +1,4 @@
-//! Owns a reading on a thread of its own: how long it may take, how much it may unpack, and that its end harms nobody.
+//! Owns the parsing of a document on a separate thread, with limits on time and unpacked size.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns tables as text: rows and cells, in quotes or not, by the separator that the first lines have most of.
+//! Owns CSV tables: rows and cells, quoted or not, with the most frequent separator of the first lines.
 
 use super::outline::{Outline, Text};
 use super::table::{COLUMNS, Table};

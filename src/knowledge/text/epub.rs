@@ -1,4 +1,4 @@
-//! Owns the text of EPUB books: their chapters in the order in which they are read.
+//! Owns the text of EPUB books: their chapters in reading order.
 
 use std::collections::HashMap;
 

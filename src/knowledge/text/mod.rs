@@ -1,4 +1,4 @@
-//! Owns the text of documents: which kinds are read, what a file is, and getting the text out of it.
+//! Owns the text of documents: supported formats, detection of the format, extraction.
 
 #[cfg(feature = "documents")]
 mod bounded;

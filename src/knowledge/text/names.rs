@@ -1,6 +1,6 @@
-//! Owns the names in a PDF that ask for memory: pictures, rows of a width that the file says, encryption.
+//! Owns the names in a PDF that request memory: pictures, row widths, encryption.
 //!
-//! Text needs no pictures: their filters are renamed, so that nothing tries to unpack them.
+//! Text extraction needs no pictures: their filters are renamed, so that the parser does not unpack them.
 
 /// Filters of pictures.
 const PICTURES: [&[u8]; 6] = [b"JPXDecode", b"JBIG2Decode", b"CCITTFaxDecode", b"DCTDecode", b"CCF", b"DCT"];

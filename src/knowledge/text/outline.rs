@@ -1,4 +1,4 @@
-//! Owns a text while it is read, with where its parts stand: page, headings, sheet.
+//! Owns a text during parsing, with the locations of its parts: page, headings, sheet.
 
 use crate::store::knowledge::passages::Place;
 

@@ -1,4 +1,4 @@
-//! Owns the text of PDF files, page by page; time, pages and characters are bounded.
+//! Owns the text of PDF files, page by page, with limits on time, pages and characters.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Owns how many threads of each tenant are busy with a file that nobody waits for any more: a thread cannot be ended from outside.
+//! Owns the number of abandoned parser threads per tenant: a thread cannot be ended from outside.
 
 use std::collections::HashMap;
 use std::sync::Arc;

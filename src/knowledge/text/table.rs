@@ -1,4 +1,4 @@
-//! Owns rows of cells as text: each row a line that says which column a value is of.
+//! Owns rows of cells as text: one line per row that names the column of each value.
 
 use super::outline::Outline;
 

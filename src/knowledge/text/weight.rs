@@ -1,6 +1,6 @@
-//! Owns a look at a PDF before it is opened: how much its packed parts become, and whether it asks for what could exhaust the memory.
+//! Owns the check of a PDF before parsing: the unpacked size of its parts, and requests for too much memory.
 //!
-//! What a file says of its own parts may be a lie: every part is unpacked in every way that its first bytes allow.
+//! A file may lie about its parts, so every part is unpacked in every way that its first bytes allow.
 
 use std::io::Read;
 
@@ -60,7 +60,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     None
 }
 
-/// The most that data can become by being unpacked; what is more than a part may become is told as a little more than that.
+/// The largest unpacked size of data; above the limit of a part it returns slightly more than the limit.
 fn heaviest(data: &[u8], depth: usize, left: &mut u64) -> Result<u64, Unfit> {
     if depth == 0 {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Owns XML parts of archives as a stream of elements and texts. Entities of their own are not followed.
+//! Owns XML parts of archives as a stream of elements and texts. Custom entities are not expanded.
 
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};

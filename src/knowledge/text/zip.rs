@@ -1,6 +1,6 @@
-//! Owns archives: which parts they hold, and unpacking one of them as a stream. Nothing of them reaches a file system.
+//! Owns archives: their parts, and streaming decompression of one. Nothing is written to a file system.
 //!
-//! What an archive says of sizes is not believed: all that is unpacked counts against the limit of the reading.
+//! Declared sizes are not trusted: all unpacked bytes count toward the limit of the document.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

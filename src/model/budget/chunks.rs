@@ -1,4 +1,4 @@
-//! Owns the cutting of what was retrieved: whole chunks while they fit, the first that does not is cut, later ones are dropped.
+//! Owns the truncation of retrieved text: whole chunks while they fit, then one cut chunk, later ones are dropped.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns budgets: texts cut to a number of tokens, never inside a character or what people see as one.
+//! Owns budgets: texts cut to a number of tokens, never inside a visible character.
 
 mod chunks;
 

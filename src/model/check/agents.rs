@@ -1,4 +1,4 @@
-//! Owns what makes an agent: its definition, the tools it sees, and the agents that are tools of others.
+//! Owns the checks of agents: their definition, tools, and agents as tools of others.
 
 use std::collections::HashSet;
 
@@ -60,7 +60,7 @@ fn exposure(node: &GraphNode, agent: &AgentNode, report: &mut Report) {
     let (slug, description) =
         agent.tool_exposure.as_ref().map_or(("", ""), |tool| (tool.slug.as_str(), tool.description.as_str()));
     let values = [("node", node.label()), ("slug", slug)];
-    if !is_slug(slug) {
+    if !is_tool_name(slug) {
         report.add(IssueCode::ToolModeSlug, "", node.spot().field("data.tool_exposure.slug"), &values);
     }
     if description.trim().is_empty() {
@@ -68,7 +68,8 @@ fn exposure(node: &GraphNode, agent: &AgentNode, report: &mut Report) {
     }
 }
 
-fn is_slug(slug: &str) -> bool {
+/// A name that providers accept for a tool.
+fn is_tool_name(slug: &str) -> bool {
     (1..=64).contains(&slug.len())
         && slug.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && slug.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -125,7 +126,7 @@ fn bound(subject: &Subject<'_>, source: usize) -> Vec<String> {
             tool.tool_ref.as_deref().and_then(|reference| subject.known.tool(reference)).unwrap_or_default().names
         }
         Node::Agent(agent) if agent.tool_mode => {
-            agent.tool_exposure.iter().map(|tool| tool.slug.clone()).filter(|slug| is_slug(slug)).collect()
+            agent.tool_exposure.iter().map(|tool| tool.slug.clone()).filter(|slug| is_tool_name(slug)).collect()
         }
         Node::Mcp(mcp) => server_tool(mcp).into_iter().collect(),
         Node::Agent(_)

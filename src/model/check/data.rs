@@ -1,4 +1,4 @@
-//! Owns whether the data of a node fits the table of keys, and whether its test compiles.
+//! Owns the check of a node's data against the table of keys, and the compilation of its test.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns the way of control through a graph: one start, a stop, a path between them, cycles only through loops.
+//! Owns the check of the control flow: one start, a stop, a path between them, cycles only through loops.
 
 use super::super::graph::NodeKind;
 use super::super::node::Node;

@@ -1,4 +1,4 @@
-//! Owns that forks and joins come in pairs, and that branches stay between them.
+//! Owns the check that forks and joins are paired and that branches stay between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

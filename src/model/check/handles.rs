@@ -1,4 +1,4 @@
-//! Owns which handle of which node may be wired to which.
+//! Owns the check which handles may be connected.
 
 use super::super::graph::{DEFAULT_HANDLE, Edge, GraphNode, NodeKind, TOOLSET_HANDLE};
 use super::super::node::Node;

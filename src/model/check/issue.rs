@@ -1,4 +1,4 @@
-//! Owns what validation says: a code, where it points to, and a sentence in the studio's language.
+//! Owns one result of validation: a code, a location and a localized sentence.
 
 use serde::{Deserialize, Serialize};
 

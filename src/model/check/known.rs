@@ -1,4 +1,4 @@
-//! Owns what validation must know beside the graph: what is stored, and the limits.
+//! Owns the inputs of validation besides the graph: stored definitions and limits.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns validation: what is wrong with a graph before anything runs, and what a person should know of it.
+//! Owns the validation of a graph: its errors and warnings before a run.
 
 mod agents;
 mod data;

@@ -1,4 +1,4 @@
-//! Owns that structured outputs have a schema that compiles, and that no secret is written out.
+//! Owns the checks that structured outputs have a schema that compiles, and that no secret is written in plain text.
 
 use serde_json::{Map, Value};
 

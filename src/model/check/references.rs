@@ -1,4 +1,4 @@
-//! Owns whether the tools, servers and knowledge bases that a graph names are there.
+//! Owns the check that the tools, servers and knowledge bases of a graph exist.
 
 use super::super::graph::GraphNode;
 use super::super::node::{AgentNode, McpNode, Node, RagNode, ToolNode};

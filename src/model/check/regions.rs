@@ -1,4 +1,4 @@
-//! Owns which nodes belong to which branch of which fork, and the edges that break out of a branch or into it.
+//! Owns the branch of each node, and edges that cross the border of a branch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns whether a graph's JSON is understood: version, size, ids, types, data, titles, ends of edges.
+//! Owns the check of a graph's JSON: version, size, ids, types, data, titles, ends of edges.
 
 use std::collections::HashSet;
 

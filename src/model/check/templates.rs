@@ -1,4 +1,4 @@
-//! Owns whether the state keys in templates are ones that somebody writes before.
+//! Owns the check that an earlier node writes each state key that a template reads.
 
 use std::collections::{HashMap, HashSet};
 

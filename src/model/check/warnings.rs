@@ -1,4 +1,4 @@
-//! Owns what a person should know of a graph that can be run all the same.
+//! Owns warnings about a graph that can be executed.
 
 use super::super::graph::{GraphNode, NodeKind};
 use super::super::node::{LoopNode, Node, OnMax};

@@ -1,4 +1,4 @@
-//! Owns how two values compare: what is numeric, what is a boolean, what is a date, and what is equal.
+//! Owns the comparison of two values: what is numeric, a boolean, a date, and what is equal.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Owns reading a test from a node's data, and what can be wrong with it.
+//! Owns the parser of tests in a node's data, with its errors.
 
 use std::sync::Arc;
 

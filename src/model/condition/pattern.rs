@@ -1,6 +1,6 @@
-//! Owns the regular expressions of rules: what they may take in one graph, and that none searches a text for long.
+//! Owns the regular expressions of rules: their size limit per graph and their time limit.
 //!
-//! A rule keeps its pattern as text. What was compiled is shared by the process and forgotten when it was not asked for in a while.
+//! A rule stores its pattern as text. The process caches compiled patterns and drops those that were not used for a while.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

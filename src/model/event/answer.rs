@@ -1,4 +1,4 @@
-//! Owns what people say to a run that rests: answers to pauses, retries, words on calls in doubt.
+//! Owns the entries for what people send to a paused or failed run: answers, retries, decisions on calls in doubt.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ pub struct BranchLink {
     pub iteration: Option<u32>,
 }
 
-/// What to do with a call whose outcome nobody knows.
+/// The decision about a call with an unknown outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DoubtAnswer {
     /// The call.
@@ -126,7 +126,7 @@ pub struct DoubtAnswer {
     pub result: Option<String>,
 }
 
-/// What to do with a call whose outcome nobody knows.
+/// The decision about a call with an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoubtAction {

@@ -1,4 +1,4 @@
-//! Owns what is recorded of calls: everything that costs money or touches the world, before and after.
+//! Owns the entries of calls, before and after: everything that costs money or has side effects.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub struct CallStarted {
     pub arguments: Option<Value>,
     /// Making it twice does no harm.
     pub repeatable: bool,
-    /// Its text is told while it comes.
+    /// Its text is streamed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub streams: bool,
     /// Of a model or an embedding.
@@ -115,7 +115,7 @@ pub struct CallFinished {
     /// Of a model: how long it waited for room at its provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ms: Option<u64>,
-    /// Of a model: what its answer rests on.
+    /// Of a model: the sources of its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
     /// Of a model: the files that it made, stored with this entry.
@@ -198,7 +198,7 @@ pub enum CostSource {
     Provider,
     /// The table of prices.
     Table,
-    /// Nobody.
+    /// None.
     None,
 }
 
@@ -237,13 +237,13 @@ pub struct ToolOutcome {
     pub inputs: Value,
     /// The text that the model sees.
     pub result: String,
-    /// It tells a failure.
+    /// It is a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// It was rejected or skipped, and did not run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
-    /// Nobody waited for its end: the run ended first.
+    /// The run ended before it did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
     /// No answer came in its own time, or its connection broke before one: nobody knows whether it did its work.

@@ -1,4 +1,4 @@
-//! Owns what a run is made of, pinned for its whole life.
+//! Owns the first entry of a run: the definitions and settings that stay fixed for its lifetime.
 
 use std::sync::Arc;
 

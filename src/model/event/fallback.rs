@@ -1,4 +1,4 @@
-//! Owns what is recorded when another model is asked instead of one whose call failed.
+//! Owns the entry for a change to a fallback model.
 
 use serde::{Deserialize, Serialize};
 

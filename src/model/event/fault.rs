@@ -1,4 +1,4 @@
-//! Owns why steps and runs fail: the codes of the contract, and calls whose outcome nobody knows.
+//! Owns the reasons why steps and runs fail: error codes, and calls with an unknown outcome.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub struct Fault {
     /// With `structured_invalid`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub validation_errors: Vec<String>,
-    /// Calls that may not be made twice and whose end nobody saw: with `in_doubt`, and with whatever else a run failed of meanwhile.
+    /// Calls with an unknown outcome that must not be repeated: with `in_doubt`, and with any other failure of the run meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<DoubtfulCall>,
 }
@@ -72,7 +72,7 @@ impl FaultCode {
         )
     }
 
-    /// The code as it is told.
+    /// The code in events.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Owns the entries of a run's log: everything that ever happened to a run, in the order in which it happened.
+//! Owns the entries of a run's log: everything that happened to the run, in order.
 
 mod answer;
 mod call;
@@ -121,7 +121,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         covers: Vec<Id>,
     },
-    /// A model asked for tools; told to readers at once.
+    /// A model requested tool calls; published at once.
     ToolsCalled {
         /// The step.
         step: Id,
@@ -180,7 +180,7 @@ pub enum Event {
     },
     /// The run was cancelled.
     Cancelled {
-        /// The node that was at work.
+        /// The active node.
         node: Option<Arc<str>>,
     },
 }

@@ -1,4 +1,4 @@
-//! Owns questions that tools ask people in the middle of a call, and what people say to them.
+//! Owns questions of tools to people during a call, and the answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl OpenQuestion {
     }
 }
 
-/// What a person said to a question, as the protocol tells it: `{action, content?}`.
+/// A person's answer to a question in the form of the protocol: `{action, content?}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// The call's key in its step.

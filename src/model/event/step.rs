@@ -1,4 +1,4 @@
-//! Owns what is recorded of steps: how they began, ended, what they wrote, what they wait for.
+//! Owns the entries of steps: begin, end, changes, pauses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct StepRan {
     /// The step was entered before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumed: bool,
-    /// Of a loop node: the bound that its visit was told.
+    /// Of a loop node: the published bound of its visit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// How it ended.

@@ -1,4 +1,4 @@
-//! Owns what people should know of a model call that went on all the same.
+//! Owns warnings of model calls that succeeded.
 
 use std::borrow::Cow;
 

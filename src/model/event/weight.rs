@@ -1,4 +1,4 @@
-//! Owns about how many bytes an entry holds, so that what waits in memory is bounded by bytes.
+//! Owns the approximate size of an entry in bytes, to limit what is queued in memory.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns what messages weigh in tokens, roughly: a quarter of their characters, Chinese, Japanese and Korean ones whole, files by what is in them.
+//! Owns the token estimate of messages: a quarter of the characters, whole CJK characters, files by type and size.
 
 use super::super::chat::{Attachment, Message};
 use super::image_size;

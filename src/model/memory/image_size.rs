@@ -1,4 +1,4 @@
-//! Owns reading how large an image is from the beginning of its file.
+//! Owns the size of an image, read from the beginning of its file.
 
 /// Width and height in pixels of a PNG, JPEG, GIF or WebP file, when its beginning tells.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Owns what is taken out of a conversation that grows too long while a turn goes on: results of tools first, then what was said.
+//! Owns the shortening of a prompt during a turn: first old tool results, then a summary.
 
 use super::super::chat::{Message, Role};
 

@@ -1,4 +1,4 @@
-//! Owns memory as far as it is pure: what messages weigh, what a history holds, which part of it fits into a window.
+//! Owns the pure part of memory: token estimates, histories, and their selection for a window.
 
 mod estimate;
 mod image_size;

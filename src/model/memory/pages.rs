@@ -1,4 +1,4 @@
-//! Owns about how many pages a PDF has, without opening it.
+//! Owns the approximate number of pages of a PDF, without parsing it.
 
 /// Bytes of a page where the file does not tell its pages: they are packed inside it.
 const PACKED_PAGE: usize = 50_000;

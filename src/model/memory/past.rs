@@ -1,4 +1,4 @@
-//! Owns what a history holds for models: its summary and its turns, which are never split.
+//! Owns a history for models: its summary and its turns, which are never split.
 
 use std::collections::{HashMap, HashSet};
 

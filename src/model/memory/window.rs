@@ -1,4 +1,4 @@
-//! Owns which part of a conversation fits into a window: what is sent, what is summarised, what is left out.
+//! Owns the selection of a history for the window: what is sent, summarised or left out.
 
 /// Share of the window above which room is made while a turn goes on, where nothing is summarised.
 const INSIDE: f64 = 0.85;

@@ -1,4 +1,4 @@
-//! Owns what the data of each node type says, read once into typed fields.
+//! Owns the data of each node type as typed fields.
 
 mod fields;
 pub mod keys;
@@ -117,7 +117,7 @@ pub struct ToolExposure {
     pub input_description: String,
 }
 
-/// An agent at work, stored or inline.
+/// The active agent, stored or inline.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are the data keys of the contract")]
 pub struct AgentNode {

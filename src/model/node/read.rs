@@ -1,4 +1,4 @@
-//! Owns the way from a node's data to its typed fields; data that validation refuses reads as its defaults.
+//! Owns the conversion of a node's data into typed fields; invalid data reads as the default.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns what is written of a reranker: who orders what a search found, and of how much.
+//! Owns the setting `rerank`: provider, model and number of candidates.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns files that models and tools make: as they come, and as they are named once they are stored.
+//! Owns files that models and tools create: as received, and as stored references.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;

@@ -1,4 +1,4 @@
-//! Owns what a message holds beside its text, calls and files: what the model thought, what its answer rests on; and how a message is shown as a list of parts.
+//! Owns the parts of a message besides text, calls and files (reasoning, sources), and messages as lists of parts.
 
 mod file;
 pub(crate) mod sniff;

@@ -1,4 +1,4 @@
-//! Owns telling what a file is from its bytes: never from what a client says of it, except between kinds of text.
+//! Owns the detection of a file's type from its bytes; the declared type decides only between text formats.
 
 /// A type that files may have, with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Owns what tokens cost: price tables, which row counts for a call, and exact sums.
+//! Owns prices: price tables, the row that applies to a call, exact sums.
 
 mod reading;
 #[cfg(test)]

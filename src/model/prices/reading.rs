@@ -1,4 +1,4 @@
-//! Owns reading price tables: every rate exactly, or everything that is wrong.
+//! Owns the parser of price tables, which reports all errors at once.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns where in the entries of a log there are values that people, models and tools gave.
+//! Owns the places in log entries that contain values of people, models and tools.
 
 use std::sync::Arc;
 

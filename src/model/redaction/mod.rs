@@ -1,4 +1,4 @@
-//! Owns masking: values whose keys the operator named, wherever they turn up in what is stored, told or logged of a run.
+//! Owns masking: values of configured keys, everywhere in what is stored, sent or logged for a run.
 
 mod events;
 mod scan;

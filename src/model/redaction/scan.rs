@@ -1,4 +1,4 @@
-//! Owns finding what follows a named key in a text: `"key": "value"`, `Key: value`, `key=value`, also where the text was cut.
+//! Owns the search for the value of a named key in a text: `"key": "value"`, `Key: value`, `key=value`, also in cut text.
 
 use super::MASK;
 

@@ -1,4 +1,4 @@
-//! Owns what is known of models: what each takes and gives, how much of it, and until when. Found by the kind of a provider and a name.
+//! Owns the facts of models: what each accepts and returns, its limits and its retirement, by provider kind and name.
 
 mod table;
 #[cfg(test)]
@@ -25,7 +25,7 @@ pub enum Medium {
     Pdf,
 }
 
-/// How a model is told how much to think.
+/// The kind of reasoning setting of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reasoning {
@@ -98,7 +98,7 @@ facts! {
     input: Vec<Medium>,
     /// What it makes.
     output: Vec<Medium>,
-    /// How it is told how much to think.
+    /// The setting for the amount of reasoning.
     reasoning: Reasoning,
     /// The efforts that it knows.
     efforts: Vec<String>,

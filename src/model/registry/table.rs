@@ -1,4 +1,4 @@
-//! Owns the bundled table of models: read once, found by name.
+//! Owns the bundled table of models: parsed once, searched by name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

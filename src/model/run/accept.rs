@@ -1,4 +1,4 @@
-//! Owns which entries may follow which.
+//! Owns the check which entry may follow which.
 
 use super::super::Id;
 use super::super::event::{Event, LaneId};

@@ -1,4 +1,4 @@
-//! Owns how a run goes on after people had their say: a pause answered, a failed run tried again.
+//! Owns the continuation of a run after an answer to a pause or a retry.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Run {
         first.map_or(0, |lane| lane.id)
     }
 
-    /// Child runs that waited for a person in a step that is obsolete are over: nobody can answer them.
+    /// Child runs that waited for a person in an obsolete step have ended, because they cannot be answered.
     fn cut_left_children(&mut self, at: Timestamp) {
         let kept: HashSet<Id> = self.lanes.values().filter_map(|lane| lane.step.as_ref()?.child_run).collect();
         for (_, child) in self.children.iter_mut().filter(|(id, child)| !child.status.terminal() && !kept.contains(id)) {
@@ -96,7 +96,7 @@ impl Run {
         }
     }
 
-    /// Failed steps are entered again with the next attempt, interrupted ones with the same. Calls whose end nobody saw stay in doubt.
+    /// Failed steps are entered again with the next attempt, interrupted ones with the same. Calls with an unknown outcome stay in doubt.
     pub(super) fn clear_failures(&mut self) {
         for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
             let failed = std::mem::replace(&mut step.failed, false);

@@ -1,4 +1,4 @@
-//! Owns how each entry changes a run. Nothing asynchronous, nothing unpredictable happens here.
+//! Owns the effect of each entry on a run; synchronous and deterministic.
 
 use std::sync::Arc;
 
@@ -356,7 +356,7 @@ fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Optio
         | Node::Note => return None,
     };
     let value = change.get(&**key)?;
-    // A chat tells a structured answer as its text.
+    // A chat sends a structured answer as text.
     let told = chat && !value.is_string();
     if told { Some(value.to_string()) } else { value.as_str().map(str::to_owned) }
 }

@@ -1,4 +1,4 @@
-//! Owns how forks open into lanes, when their branches can be joined, and how they close again.
+//! Owns lanes of forks: opening, joining and closing them.
 
 use std::sync::Arc;
 

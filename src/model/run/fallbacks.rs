@@ -1,4 +1,4 @@
-//! Owns which model of its list each speaker of a step has come to.
+//! Owns the current model in the fallback list of each agent or llm node of a step.
 
 use std::collections::HashMap;
 use std::sync::Arc;

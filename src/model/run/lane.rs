@@ -1,4 +1,4 @@
-//! Owns one lane of a run: where it is, what its state holds, which loops it is in, which step is open.
+//! Owns one lane of a run: its position, state, loops and open step.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub struct OpenStep {
     pub child_run: Option<Id>,
     /// When it first began.
     pub started_at: Timestamp,
-    /// It must be told again before it goes on.
+    /// It must be published again before it continues.
     pub reenter: bool,
     /// It failed; the run did too, or is about to.
     pub failed: bool,
@@ -107,7 +107,7 @@ pub struct OpenStep {
     pub fault: Option<FaultCode>,
     /// Calls by key.
     pub calls: HashMap<String, Call>,
-    /// Tool calls that readers were told of, and the call whose specialist made each.
+    /// Published tool calls, and for each the call whose specialist made it.
     pub announced: HashMap<String, Option<String>>,
     /// Prompts by name.
     pub prompts: HashMap<String, Vec<PartHash>>,
@@ -283,7 +283,7 @@ impl Lane {
         }
     }
 
-    /// The iteration told with a step at a node; a loop node's own visit counts.
+    /// The iteration in the events of a step at a node; a loop node's own visit counts.
     #[must_use]
     pub fn iteration(&self, visit: Option<u32>) -> Option<u32> {
         visit
@@ -312,7 +312,7 @@ impl Lane {
         self.branch.as_ref().map_or(&[], |branch| &branch.path)
     }
 
-    /// Places of its branches in declaration order: sorts lanes as they are told.
+    /// Positions of its branches in declaration order, by which lanes are sorted.
     #[must_use]
     pub fn order(&self) -> &[usize] {
         self.branch.as_ref().map_or(&[], |branch| &branch.order)

@@ -1,4 +1,4 @@
-//! Owns what a run is: the fold of its log. There is no other definition of its status, state, lanes or pauses.
+//! Owns a run: the fold of its log, and the only definition of its status, state, lanes and pauses.
 
 mod accept;
 mod answered;
@@ -35,7 +35,7 @@ const MOST_LINKS: usize = 32;
 pub enum Status {
     /// Waits for a worker.
     Queued,
-    /// Somebody works on it.
+    /// It has an owner.
     Running,
     /// Waits at a human node.
     AwaitingInput,
@@ -72,7 +72,7 @@ impl Status {
         all.into_iter().chain(ends).find(|status| status.as_str() == text)
     }
 
-    /// Nobody works on it and nobody will by itself.
+    /// It has no owner and needs an action to continue.
     #[must_use]
     pub const fn at_rest(self) -> bool {
         match self {
@@ -122,9 +122,9 @@ pub struct Run {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// When it last came to rest.
+    /// When it last paused or ended.
     pub rested_at: Option<Timestamp>,
-    /// Time at work.
+    /// Execution time.
     pub working: WorkingTime,
     /// Time that it waited for people.
     pub waiting_ms: u64,
@@ -140,7 +140,7 @@ pub struct Run {
     pub reply: Option<String>,
     /// Steps begun since it was made or last tried again.
     pub steps: u64,
-    /// Time at work before it was last tried again.
+    /// Execution time before the last retry.
     pub spent_ms: u64,
     /// From 1; a retry is the next.
     pub attempt: u32,
@@ -162,7 +162,7 @@ pub struct Run {
     pub memory: Vec<super::event::Turn>,
     /// The spans of the host that this attempt went on in, the newest last.
     pub links: Vec<Arc<TraceContext>>,
-    /// About the bytes of its log, as whoever drives it counts them.
+    /// The approximate size of its log in bytes, as its owner counts it.
     pub weight: u64,
     marks: rewind::Marks,
 }
@@ -307,7 +307,7 @@ impl Run {
         total
     }
 
-    /// Time at work up to now.
+    /// Execution time up to now.
     #[must_use]
     pub fn worked(&self, now: Timestamp) -> u64 {
         self.working.until(now)
@@ -331,7 +331,7 @@ impl Run {
         self.memory.iter().any(begins) || self.lanes.values().any(|lane| lane.turns.iter().any(begins) || ended(lane))
     }
 
-    /// Calls of tools that may not be made twice and whose outcome nobody knows.
+    /// Tool calls with an unknown outcome that must not be repeated.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<super::event::DoubtfulCall> {
         let steps = self.lanes.values().filter_map(|lane| lane.step.as_ref());

@@ -1,4 +1,4 @@
-//! Owns going back to a completed step: what its lane and those above it were before it began.
+//! Owns the way back to a completed step: the state of its lane and of the lanes above before it began.
 
 use std::collections::HashSet;
 
@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// The step and those that came after it in its branch are obsolete: nobody goes back to them.
+    /// The step and later ones in its branch are obsolete: no retry can return to them.
     fn forget_marks(&mut self, step: Id) {
         let (Some(at), reopened) = (self.marks.at(step), self.reopened_for(step)) else { return };
         let spot = self.marks.kept[at].spot.clone();

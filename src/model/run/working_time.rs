@@ -1,4 +1,4 @@
-//! Owns how long a run was at work: the time in which somebody drove it, as its log tells it.
+//! Owns the execution time of a run, computed from its log.
 
 use crate::model::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Owns what a value takes to be checked against a schema, worked out without checking it.
+//! Owns the cost of checking a value against a JSON Schema, estimated without running the validator.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Owns what a schema takes to compile: its parts with every reference written out, their depth, its patterns.
+//! Owns the cost of compiling a JSON Schema: its size with all references expanded, its depth, its patterns.
 
 use std::collections::HashMap;
 

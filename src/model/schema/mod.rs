@@ -1,5 +1,5 @@
-//! Owns JSON Schemas at work: what one may cost to compile, and what a value may cost to check. The validator cannot be stopped, so both are
-//! worked out before it begins.
+//! Owns JSON Schemas in use: the cost of compiling one and of checking a value. The validator cannot be interrupted, so both costs are computed
+//! before it starts.
 
 mod cost;
 mod measure;

@@ -1,4 +1,4 @@
-//! Owns the wire form of workflow events: their one line of JSON, written when a reader wants it.
+//! Owns the wire form of workflow events: one line of JSON, encoded when a reader needs it.
 
 use serde_json::Value;
 

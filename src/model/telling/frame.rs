@@ -1,4 +1,4 @@
-//! Owns one told event: what it tells, its name, its number, and about how much it weighs.
+//! Owns one frame: its event, name, number and approximate size.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::super::{Id, Timestamp};
 use super::Tokens;
 use super::json::Object;
 
-/// The names of all events, in about the order in which a run tells them.
+/// The names of all events, approximately in the order of a run.
 pub const EVENTS: [&str; 28] = [
     "thread",
     "trace_started",
@@ -85,7 +85,7 @@ pub(super) struct StepFacts {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// One told event.
+/// One published event.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub(super) n: u64,
@@ -121,11 +121,11 @@ pub(super) enum Body {
     Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
     Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id>, last: Option<Arc<StepFacts>> },
     Terminal { entry: Option<Arc<Entry>>, status: Status },
-    /// Written when it was told: it holds its text, and not the much larger entry.
+    /// Encoded when it was published: it keeps the text instead of the much larger entry.
     Written(Arc<Written>),
 }
 
-/// A frame whose entry holds more than readers are told of.
+/// A frame whose entry is larger than what readers receive.
 #[derive(Debug)]
 pub(super) struct Written {
     event: &'static str,
@@ -191,7 +191,7 @@ impl Frame {
         if let Body::Written(written) = &self.body { written.terminal } else { matches!(self.body, Body::Terminal { .. }) }
     }
 
-    /// The same frame without an entry that weighs much more than what is told of it.
+    /// The same frame without an entry that is much larger than the frame.
     pub(super) fn light(self) -> Self {
         if self.body.entries().map(|entry| entry.event.weight()).sum::<usize>() <= HEAVY {
             return self;

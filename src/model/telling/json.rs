@@ -1,4 +1,4 @@
-//! Owns writing one JSON object, field by field, without building it first.
+//! Owns a writer for one JSON object, field by field, without a tree of values.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Owns the order in which branches are told: one after another as declared, though they ran at once.
+//! Owns the order of frames of concurrent branches: one branch after another, as declared.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::super::{Id, Timestamp};
 use super::Telling;
 use super::frame::{Frame, Place, StepFacts};
 
-/// What waits to be told in a lane.
+/// The held frames of a lane.
 #[derive(Debug)]
 pub(super) enum Item {
     /// A frame.
     Frame(Frame),
-    /// Here the branches of a fork are told.
+    /// The frames of a fork's branches come here.
     Fork,
-    /// Numbers that nothing is told under.
+    /// Numbers without a frame.
     Skip(u64),
 }
 
-/// A lane as it is told.
+/// A lane during encoding.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) place: Arc<Place>,
@@ -54,17 +54,17 @@ struct Step {
     /// How long the run had worked when it was entered; none while it waits.
     entered_ms: Option<u64>,
     calls: HashMap<String, (CallKind, bool)>,
-    /// Sources that were told.
+    /// Published sources.
     sources: HashSet<String>,
 }
 
-/// The tool calls of one model turn, told back in model order.
+/// The tool calls of one model turn, with results in model order.
 #[derive(Debug)]
 struct ToolTurn {
     calls: VecDeque<(String, Option<Arc<Entry>>)>,
 }
 
-/// What the teller needs of a call that ended.
+/// The data of an ended call that the encoder needs.
 #[derive(Debug, Default)]
 pub(super) struct EndedCall {
     pub(super) kind: Option<CallKind>,
@@ -73,7 +73,7 @@ pub(super) struct EndedCall {
     pub(super) sources: Vec<usize>,
 }
 
-/// Warnings of a step that are told.
+/// The published warnings of a step.
 const WARNINGS: usize = 100;
 
 impl StepFacts {
@@ -145,7 +145,7 @@ impl Lane {
         }
     }
 
-    /// The run ended while a step of this lane was at work. A fork only waits for its branches: it goes on with the run.
+    /// The run ended while a step of this lane was active. A fork only waits for its branches and continues with the run.
     pub(super) fn interrupt(&mut self, worked_ms: u64) {
         if self.forks.is_empty() {
             self.stop_clock(worked_ms);
@@ -189,7 +189,7 @@ impl Lane {
         EndedCall { kind, streamed: streamed.unwrap_or(false), sources }
     }
 
-    /// A streaming call that nobody will finish.
+    /// A streaming call that will never finish.
     pub(super) fn cut_stream(&mut self) -> bool {
         let Some(step) = &mut self.step else { return false };
         let before = step.calls.len();
@@ -249,7 +249,7 @@ impl Telling {
         self.queue(lane, Item::Skip(count));
     }
 
-    /// Tells what can be told of a lane whose turn it is.
+    /// Publishes the available frames of the current lane.
     fn pump(&mut self, id: LaneId) {
         loop {
             let Some(lane) = self.lanes.get_mut(&id) else { return };
@@ -269,7 +269,7 @@ impl Telling {
         }
     }
 
-    /// Tells branches in turn; true when the fork is closed and all of it is told.
+    /// Publishes branches in turn; true if the fork is closed and all its frames are published.
     fn pump_fork(&mut self, id: LaneId) -> bool {
         loop {
             let Some(lane) = self.lanes.get_mut(&id) else { return false };
@@ -309,7 +309,7 @@ impl Telling {
         }
     }
 
-    /// Everything of a lane is told, as far as this stretch goes.
+    /// All frames of a lane in this stretch are published.
     fn told(&self, id: LaneId) -> bool {
         let Some(lane) = self.lanes.get(&id) else { return true };
         match (lane.waiting.front(), lane.forks.front()) {
@@ -391,7 +391,7 @@ impl Telling {
         self.pump(0);
     }
 
-    /// A lane that tells nothing more before the next answer.
+    /// A lane without further frames before the next answer.
     fn quiet(&self, id: LaneId) -> bool {
         let Some(lane) = self.lanes.get(&id) else { return true };
         match lane.forks.front() {
@@ -400,7 +400,7 @@ impl Telling {
         }
     }
 
-    /// Tells everything that waits, branch by branch: the run came to rest.
+    /// Publishes all held frames, branch by branch, because the run has paused or ended.
     pub(super) fn flush(&mut self, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         let waiting = std::mem::take(&mut lane.waiting);

@@ -1,5 +1,5 @@
-//! Owns how a log is told: which frames each entry gives, in the order of branches and as they happen, and their numbers.
-//! A pure view: a stream that is followed live and one that is read back later give the same frames.
+//! Owns the encoding of a log as frames, in the order of branches and in live order, with their numbers.
+//! It is a pure function: a live stream and a later one give the same frames.
 
 mod chat;
 mod encode;
@@ -25,10 +25,10 @@ use super::usage::Usage;
 use super::run::working_time::WorkingTime;
 use super::{Id, Timestamp};
 
-/// Numbers left free for tokens that a crash may have taken back after they were told.
+/// Unused numbers for tokens that were published but lost in a crash.
 pub const LOST_TOKENS: u64 = 10_000;
 
-/// Something that can be told: an entry, or tokens that came between entries.
+/// An item to encode: an entry, or tokens between entries.
 #[derive(Clone, Debug)]
 pub enum Told {
     /// An entry of the log.
@@ -42,7 +42,7 @@ pub enum Told {
 pub struct Tokens {
     /// Their row's place among the run's.
     pub n: u64,
-    /// The last entry told before them.
+    /// The last entry before them.
     pub after: Seq,
     /// Their lane.
     pub lane: LaneId,
@@ -75,7 +75,7 @@ impl Sink {
     }
 }
 
-/// The teller of one run.
+/// The encoder of one run's frames.
 #[derive(Debug)]
 pub struct Telling {
     facts: Arc<Facts>,
@@ -97,7 +97,7 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// A teller that has told nothing yet. Without `live`, frames are kept in the order of branches only.
+    /// An encoder before the first entry. Without `live`, it keeps frames in the order of branches only.
     #[must_use]
     pub fn new(run: Id, created: &Arc<Created>, plan: &Arc<Plan>, wire: Wire, live: bool) -> Self {
         let facts = Arc::new(Facts { run: run.to_string(), created: Arc::clone(created), plan: Arc::clone(plan), wire });
@@ -120,7 +120,7 @@ impl Telling {
         }
     }
 
-    /// Where the run stands as far as it was told.
+    /// The position of the run according to its published frames.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.status
@@ -131,7 +131,7 @@ impl Telling {
         self.live_wanted = true;
     }
 
-    /// Tells the next thing.
+    /// Encodes the next item.
     pub fn tell(&mut self, told: &Told) {
         match told {
             Told::Entry(entry) => {
@@ -142,7 +142,7 @@ impl Telling {
         }
     }
 
-    /// Tells all that waits for its turn: nothing more is coming.
+    /// Publishes all held frames: nothing more is coming.
     pub fn flush_all(&mut self) {
         self.flush(0);
     }
@@ -407,7 +407,7 @@ impl Telling {
         self.flush(0);
         let worked_ms = self.worked(entry.at);
         self.lanes.values_mut().for_each(|lane| lane.interrupt(worked_ms));
-        // Pauses of a failed run stay open: a retry that rests tells them.
+        // Pauses of a failed run stay open: a retry that pauses sends them.
         if status != Status::Failed {
             self.open.clear();
         }

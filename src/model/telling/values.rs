@@ -1,4 +1,4 @@
-//! Owns the parts of events that carry values: changes, tool inputs and results, usage. What is too large is named only.
+//! Owns the parts of events that contain values (changes, tool inputs and results, usage); large values are only named.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns a run as people read it: its steps and spans, made from its log.
+//! Owns the trace of a run: its steps and spans, derived from its log.
 
 mod paused;
 mod span;
@@ -233,7 +233,7 @@ impl Trace {
         }
     }
 
-    /// Steps that were at work when the run failed are cut short; a fork that a branch failed in fails too. Who waits goes on waiting.
+    /// Steps that were active when the run failed are ended; the fork of a failed branch fails too. Waiting steps keep waiting.
     fn fail(&mut self, now: Moment, fault: &Fault) {
         for step in self.steps.iter_mut().filter(|step| step.status == StepStatus::Running && !step.superseded) {
             if step.kind == Some(NodeKind::Fork) { step.fail(now, fault) } else { step.end(now, StepStatus::Cancelled) }

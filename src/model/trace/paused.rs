@@ -1,4 +1,4 @@
-//! Owns what a paused run shows: its checkpoint, and all of its open pauses.
+//! Owns the trace of a paused run: its checkpoint and all open pauses.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns one measured piece of a run as people read it: a model call, a tool call, a retrieval, a compaction, a cut.
+//! Owns one span of a trace: a model call, a tool call, a retrieval, a compaction or a truncation.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns one step as people read it.
+//! Owns one step of a trace.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Moment {
 /// How far a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepStatus {
-    /// At work.
+    /// Active.
     Running,
     /// Waits for a person.
     Paused,

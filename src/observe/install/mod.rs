@@ -1,4 +1,4 @@
-//! Owns writing the settings of a preset into a host's configuration file, and saying which variables the host has to set.
+//! Owns the presets in a host's configuration file, and the list of variables to set.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Owns histograms as OpenTelemetry's messages: one request with all of them, counted from the beginning.
+//! Owns histograms in OTLP: one request with all of them, cumulative since the start.
 
 use bytes::Bytes;
 

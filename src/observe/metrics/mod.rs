@@ -1,4 +1,4 @@
-//! Owns what is measured over all runs: histograms of limited number, told to OpenTelemetry from time to time and at the close.
+//! Owns the metrics of all runs: a limited number of histograms, sent periodically and on close.
 
 mod message;
 
@@ -172,7 +172,7 @@ impl Measured {
     }
 }
 
-/// How long it was at work.
+/// The execution time.
 fn seconds(piece: &Piece) -> f64 {
     piece.worked_ms.unwrap_or_else(|| piece.ended.since(piece.started)) as f64 / 1000.0
 }

@@ -1,4 +1,4 @@
-//! Owns where a request marks the end of what the provider is to keep: after the tools, after the system prompt, after the last two messages.
+//! Owns the cache marks of a request: after the tools, after the system prompt, after the last two messages.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns the family of Anthropic messages.
+//! Owns the API family of Anthropic messages.
 
 pub(super) mod blocks;
 mod marks;
@@ -35,7 +35,7 @@ pub struct Anthropic {
     pub vertex: Option<String>,
 }
 
-/// The version of the interface behind Vertex AI; it is told in the body, as the model is told in the URL.
+/// The version of the API on Vertex AI; it is part of the body, and the model is part of the URL.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 
 impl Anthropic {

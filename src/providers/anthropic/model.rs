@@ -1,8 +1,8 @@
-//! Owns how Anthropic's models are told how long to answer and how much to think.
+//! Owns the token limits and reasoning settings of Anthropic's models.
 
 use crate::model::registry::{Facts, Reasoning};
 
-/// How a model is told how much to think.
+/// The kind of reasoning setting of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thinking {
     /// Not at all.
@@ -31,7 +31,7 @@ pub(super) fn with_budget(facts: &Facts, wanted: Option<u64>, budget: u64) -> (u
     (limit, budget.min(limit - answer.min(limit / 2)))
 }
 
-/// How it is told how much to think.
+/// The setting for the amount of reasoning.
 pub(super) const fn thinking(facts: &Facts) -> Thinking {
     match facts.reasoning {
         Some(Reasoning::None) => Thinking::Never,

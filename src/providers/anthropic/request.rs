@@ -54,7 +54,7 @@ pub(in crate::providers) fn body(request: &ChatRequest, version: &str) -> Value 
     Value::Object(body)
 }
 
-/// Lets a paused answer go on: it is told what it said so far.
+/// Continues a paused answer: the request contains the answer so far.
 pub(super) fn go_on(body: &mut Value, so_far: &[Value]) {
     let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return };
     if messages.last().is_some_and(|last| last["role"] == "assistant") {

@@ -1,4 +1,4 @@
-//! Owns what becomes of a message while it comes, streamed or whole.
+//! Owns the reply from a message, streamed or whole.
 
 use std::collections::BTreeMap;
 
@@ -228,7 +228,7 @@ impl Slot {
         }
     }
 
-    /// The whole block, and the call when it is one. An input that cannot be read is told to the model, not sent back to the provider.
+    /// The whole block, and its call. The model receives an error for an unreadable input, which is not sent back to the provider.
     fn finish(mut self) -> (Value, Option<ToolCall>) {
         if self.block.get("type").is_some_and(|kind| kind == "text") && self.block.get("citations").is_some_and(Value::is_null) {
             self.block.remove("citations");

@@ -110,7 +110,7 @@ fn file_block(file: File<'_>, facts: &Facts, documents: &mut usize) -> Value {
     }
 }
 
-/// The format of a document that is sent as its bytes; texts are told.
+/// The format of a document that is sent as bytes; texts are sent as text.
 fn document(sort: Kind, kind: &str) -> Option<&'static str> {
     match (sort, kind) {
         (Kind::Pdf, _) => Some("pdf"),

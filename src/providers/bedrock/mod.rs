@@ -1,4 +1,4 @@
-//! Owns the family of Amazon Bedrock: one way to converse with models of many makers.
+//! Owns the API family of Amazon Bedrock (Converse), for models of many makers.
 
 mod blocks;
 pub(super) mod request;

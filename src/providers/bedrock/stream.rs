@@ -1,4 +1,4 @@
-//! Owns what becomes of an answer while it comes, streamed or whole.
+//! Owns the reply from an answer of Converse, streamed or whole.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Owns the family of Cohere's second version.
+//! Owns the API family of Cohere (version 2).
 
 pub(super) mod request;
 mod stream;

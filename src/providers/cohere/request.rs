@@ -9,7 +9,7 @@ use crate::providers::files::{self, File, Kind, Takes};
 use crate::providers::openai::request::call;
 use crate::providers::{ChatRequest, Media, instruct, subset};
 
-/// What a schema may say; the rest is checked when the answer is there.
+/// The supported keywords of a schema; the others are checked in the answer.
 const KEYWORDS: [&str; 14] = [
     "type",
     "properties",
@@ -84,7 +84,7 @@ fn says(message: &Message) -> bool {
 fn message(message: &Message, media: &[Media]) -> Value {
     match message.role {
         Role::System => json!({"role": "system", "content": message.content}),
-        Role::User => json!({"role": "user", "content": content(message, media)}),
+        Role::User => json!({"role": "user", "content": files::content(message, media, text_part, part)}),
         Role::Assistant => assistant(message),
         Role::Tool => json!({"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}),
     }
@@ -106,15 +106,6 @@ fn assistant(message: &Message) -> Value {
         told.insert("tool_calls".into(), message.tool_calls.iter().map(|one| call(one, &one.id)).collect());
     }
     Value::Object(told)
-}
-
-fn content(message: &Message, media: &[Media]) -> Value {
-    let parts: Vec<Value> = files::of(message, media).map(part).collect();
-    if parts.is_empty() {
-        return message.content.as_str().into();
-    }
-    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
-    text.into_iter().chain(parts).collect()
 }
 
 fn text_part(text: &str) -> Value {

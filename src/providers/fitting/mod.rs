@@ -1,4 +1,4 @@
-//! Owns what is changed in a request so that its model takes it: nothing is sent that is known to be refused, and each change is told.
+//! Owns the adaptation of a request to its model: nothing is sent that the model refuses, and each change is a warning.
 
 use super::anthropic::request::SAMPLING;
 use super::files::{self, Kind};
@@ -42,7 +42,7 @@ pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: O
     }
 }
 
-/// A schema that a strict mode cannot have is told as that: the answer is only checked against it.
+/// A schema that a strict mode does not support is a warning: then only the answer is checked against it.
 pub(super) fn schema(request: &ChatRequest, mode: &Mode, warnings: &mut Vec<Warning>) {
     if request.schema.as_ref().is_some_and(|schema| strict::rewritten(schema, mode).is_none()) {
         let text = format!(
@@ -53,7 +53,7 @@ pub(super) fn schema(request: &ChatRequest, mode: &Mode, warnings: &mut Vec<Warn
     }
 }
 
-/// A choice of tools that the family or the model cannot be told.
+/// Drops a `tool_choice` that the family or the model does not support.
 pub(super) fn tool_choice(request: &mut ChatRequest, facts: &Facts, takes: impl FnOnce(&ToolChoice) -> bool, warnings: &mut Vec<Warning>) {
     let taken = facts.tool_choice != Some(false);
     if let Some(choice) = request.tool_choice.take_if(|choice| !(taken && takes(choice)))
@@ -149,7 +149,7 @@ fn media(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) 
     }
 }
 
-/// What a model needs to read to be shown a file; none of those that are told as text or only named.
+/// The input type that a file needs; none for files that are sent as text or only named.
 fn medium(file: &Media) -> Option<Medium> {
     match files::kind(file) {
         Kind::Image => Some(Medium::Image),

@@ -1,4 +1,4 @@
-//! Owns the family of Gemini: contents of parts, one URL for each model.
+//! Owns the API family of Gemini: contents of parts, one URL for each model.
 
 mod embed;
 mod model;

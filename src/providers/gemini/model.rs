@@ -1,4 +1,4 @@
-//! Owns where Gemini models are found, and how they are told how much to think.
+//! Owns the paths of Gemini models, and their settings for reasoning.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(super) fn path(model: &str) -> String {
     named.split('/').map(wire::segment).collect::<Vec<_>>().join("/")
 }
 
-/// What it is told of its thinking: how much, and whether to show it.
+/// The reasoning settings: how much, and whether to show it.
 pub(super) fn thinking_config(facts: &Facts, effort: Option<&str>, shows: bool) -> Option<Value> {
     let thinks = facts.reasoning.is_some_and(|reasoning| reasoning != Reasoning::None);
     let mut config = effort.and_then(|effort| thinking(facts, effort)).unwrap_or_else(|| json!({}));
@@ -21,7 +21,7 @@ pub(super) fn thinking_config(facts: &Facts, effort: Option<&str>, shows: bool) 
     (config != json!({})).then_some(config)
 }
 
-/// How it is told how much to think.
+/// The setting for the amount of reasoning.
 fn thinking(facts: &Facts, effort: &str) -> Option<Value> {
     let takes = |effort: &str| facts.efforts.as_ref().is_some_and(|efforts| efforts.iter().any(|one| one == effort));
     match (facts.reasoning, effort) {

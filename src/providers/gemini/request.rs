@@ -11,7 +11,7 @@ use crate::providers::{ChatRequest, instruct, subset};
 /// Files of results follow them.
 const TAKES: Takes = Takes { results: false, answers: Some(FAMILY) };
 
-/// What a schema may say; the rest is checked when the answer is there.
+/// The supported keywords of a schema; the others are checked in the answer.
 const KEYWORDS: [&str; 21] = [
     "$id",
     "$defs",

@@ -1,4 +1,4 @@
-//! Owns what becomes of a candidate while it comes, streamed or whole.
+//! Owns the reply from a candidate, streamed or whole.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns calls of tools that another provider's model made: newer Gemini models refuse them without a signature, or a word in its place.
+//! Owns tool calls from other providers: newer Gemini models require a signature or a placeholder for it.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::model::registry::{Facts, Reasoning};
 /// Stands for the signature of a call that the model did not make, see <https://ai.google.dev/gemini-api/docs/thought-signatures>.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// Marks the first call of each content that has none signed. Models that are told a budget want no signatures.
+/// Marks the first call of each content without a signed call. Models with a reasoning budget need no signatures.
 pub(super) fn mark(contents: &mut [Value], facts: &Facts) {
     if matches!(facts.reasoning, None | Some(Reasoning::None | Reasoning::Budget)) {
         return;

@@ -1,4 +1,4 @@
-//! Owns models that the host provides: one host call, chunks while they come.
+//! Owns models of the host: one callback, with chunks.
 
 mod parts;
 
@@ -29,7 +29,7 @@ pub struct HostModels {
     pub door: HostDoor,
     /// How long it may take.
     pub patience: Patience,
-    /// It is told the span that a call is made in.
+    /// Whether a call contains `traceparent`.
     pub passes_trace: bool,
 }
 
@@ -152,7 +152,7 @@ impl Heard {
         }
     }
 
-    /// The last answer wins over what came in chunks, except that what was told stays told. It may have parts when no chunk had any.
+    /// The last answer replaces the chunks, but published text stays. It may have parts if no chunk had any.
     fn end(mut self, answer: &Value, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         if self.parts.is_empty()
             && let Some(parts) = answer.pointer("/message/parts").and_then(Value::as_array)

@@ -1,4 +1,4 @@
-//! Owns the parts of what a host's models say: taken as they come in pieces, kept with the host's own data, and given back as they came.
+//! Owns the parts of messages of the host's models: joined from pieces, stored with `provider_data`, sent back unchanged.
 
 use serde_json::{Map, Value, json};
 
@@ -45,7 +45,7 @@ fn with_own(mut part: Value, like: Option<&Value>) -> Value {
     part
 }
 
-/// The parts of a message, when the host told more of it than its text and calls.
+/// The parts of a message, if the host sent more than text and calls.
 pub(super) fn of(message: &Message) -> Option<Vec<Value>> {
     message.blocks.as_ref().filter(|own| own.family == FAMILY)?;
     Some(own::pieces::<Written>(message))

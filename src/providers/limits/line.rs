@@ -1,4 +1,4 @@
-//! Owns the line of calls that wait for a provider: first come first served within a tenant, one after another among tenants.
+//! Owns the queue of calls that wait for a provider: first in, first out within a tenant, tenants in turn.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(super) struct Place {
     tenant: Arc<str>,
-    /// Tokens that it will take, as far as can be told.
+    /// The estimate of its tokens.
     pub(super) tokens: u64,
-    /// It waits for the rests that the provider asked for.
+    /// It observes `retry-after` delays.
     pub(super) heeds: bool,
     admitted: AtomicBool,
     stamp: AtomicU64,

@@ -1,4 +1,4 @@
-//! Owns how much this engine asks of one provider: calls at the same time, requests and tokens in a minute, and the rests that it asks for.
+//! Owns the rate limits of one provider in this engine: concurrent calls, requests and tokens per minute, and `retry-after` delays.
 
 mod line;
 #[cfg(test)]
@@ -21,10 +21,10 @@ use crate::sync::Mutex;
 
 /// The stretch of time that requests and tokens are counted in.
 const MINUTE: Duration = Duration::from_secs(60);
-/// The longest rest that a provider is given.
+/// The longest `retry-after` that is observed.
 const LONGEST_REST: Duration = Duration::from_secs(3600);
 
-/// The way to one provider. Where nothing is limited and the provider asked for no rest, it costs nothing to pass.
+/// The limits of one provider. Without limits and without a `retry-after`, passing costs nothing.
 #[derive(Debug)]
 pub struct Gate {
     id: String,
@@ -34,7 +34,7 @@ pub struct Gate {
     /// A minute.
     minute: Duration,
     made: Instant,
-    /// When the rest ends that the provider asked for, in milliseconds since this was made; 0: it asked for none.
+    /// When the delay of a `retry-after` ends, in milliseconds since the creation of this gate; 0: there is none.
     rest: AtomicU64,
     room: Mutex<Room>,
 }
@@ -88,13 +88,13 @@ impl Gate {
         Self::new("open", ProviderLimits::default(), 60_000)
     }
 
-    /// Nobody has to wait.
+    /// No call has to wait.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.is_open_for(true)
     }
 
-    /// A call that heeds rests, or does not, need not wait.
+    /// Whether a call passes without waiting. `heeds`: it observes `retry-after` delays.
     fn is_open_for(&self, heeds: bool) -> bool {
         self.limits == ProviderLimits::default() && (!heeds || self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
     }
@@ -104,13 +104,13 @@ impl Gate {
         self.patience
     }
 
-    /// The provider asked to be left alone for so long.
+    /// Delays calls for this time, after a `retry-after`.
     pub fn rest(&self, time: Duration) {
         let end = (self.made.elapsed() + time.min(LONGEST_REST)).as_millis();
         self.rest.fetch_max(u64::try_from(end).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// How long the provider is still left alone.
+    /// The rest of the delay.
     #[must_use]
     pub fn rests_for(&self) -> Duration {
         self.rests_until().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
@@ -122,7 +122,7 @@ impl Gate {
         if end == 0 || at > Instant::now() {
             return (end > 0).then_some(at);
         }
-        // Another rest may have begun meanwhile: that one stays.
+        // Another delay may have begun meanwhile: it stays.
         let _kept = self.rest.compare_exchange(end, 0, Ordering::Relaxed, Ordering::Relaxed);
         None
     }
@@ -208,7 +208,7 @@ impl Gate {
         ProviderFailure::new(FaultCode::ProviderRateLimited, text)
     }
 
-    /// Goes at once when there is room and nobody waits, else joins the line.
+    /// Passes at once if there is room and the queue is empty, else joins the queue.
     fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64, heeds: bool) -> Result<Pass, Arc<Place>> {
         let mut room = self.room.lock();
         if room.line.is_empty() && self.fits(&mut room, tokens, heeds).is_ok() {
@@ -354,7 +354,7 @@ impl Pass {
         match &answer {
             Ok(reply) => self.spent_of(reply.tokens),
             Err(failure) if failure.tokens.is_some() || !failure.cut => self.spent_of(Some(failure.tokens.unwrap_or_default())),
-            // Nobody knows what it took: the estimate stays.
+            // The usage is unknown: the estimate stays.
             Err(_) => {}
         }
         answer

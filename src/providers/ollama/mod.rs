@@ -1,4 +1,4 @@
-//! Owns the family of Ollama: lines of JSON, whole tool calls, images beside the text.
+//! Owns the API family of Ollama: lines of JSON, whole tool calls, images next to the text.
 
 pub(super) mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! Owns what becomes of an answer while its lines come, or when it came whole.
+//! Owns the reply from an answer of Ollama, streamed or whole.
 
 use serde_json::{Value, json};
 

@@ -105,7 +105,7 @@ pub(super) fn content(value: Option<&Value>) -> String {
     }
 }
 
-/// What the model thought, under the names that the speakers have for it: a text of its own, or parts of the content.
+/// Reasoning under the names that servers use: a separate text, or parts of the content.
 pub(super) fn thought(message: &Value, configured: Option<&str>) -> String {
     let own = [configured.and_then(|name| message.get(name)), message.get("reasoning_content"), message.get("reasoning")];
     if let Some(thought) = own.into_iter().flatten().filter_map(Value::as_str).find(|text| !text.is_empty()) {

@@ -1,4 +1,4 @@
-//! Owns how the speakers of OpenAI's chat completions differ from each other.
+//! Owns the differences between servers with OpenAI's chat completions.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub enum Authorization {
 pub enum Structure {
     /// By its JSON Schema.
     Schema,
-    /// JSON of any form; the schema is told in words.
+    /// JSON of any form; the schema is part of the instructions.
     AnyJson,
     /// In words alone.
     Words,
@@ -80,7 +80,7 @@ pub enum Structure {
 pub struct EmbeddingKeys {
     /// The wanted length.
     pub dimensions: &'static str,
-    /// Tells queries from documents.
+    /// Distinguishes queries from documents.
     pub input_type: bool,
 }
 
@@ -120,7 +120,7 @@ const PLAIN: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// The dialect of a provider by its kind; unknown ones are taken as plain speakers.
+    /// The dialect of a provider by its kind; unknown kinds get the plain dialect.
     #[must_use]
     pub fn of(kind: &str) -> Self {
         let completion = Cow::Borrowed("max_completion_tokens");
@@ -200,7 +200,7 @@ impl Dialect {
         }
     }
 
-    /// The id under which a call is told.
+    /// The published id of a call.
     pub(super) fn id<'a>(&self, id: &'a str) -> Cow<'a, str> {
         if self.short_ids { own::short_id(id).into() } else { id.into() }
     }

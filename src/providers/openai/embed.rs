@@ -1,4 +1,4 @@
-//! Owns embeddings in OpenAI's form, which Mistral and Voyage share.
+//! Owns embeddings in OpenAI's form, also for Mistral and Voyage.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Owns the family of OpenAI chat completions: OpenAI itself and everything that speaks like it.
+//! Owns the API family of OpenAI chat completions: OpenAI and compatible servers.
 
 mod answer;
 pub mod dialect;

@@ -1,4 +1,4 @@
-//! Owns what speakers of OpenAI's chat completions want back with their messages, and under which ids they know calls.
+//! Owns the fields that chat completion servers want back with their messages, and their ids of calls.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -42,7 +42,7 @@ fn keep_text(own: &mut Map<String, Value>, key: &str, more: &str) {
     }
 }
 
-/// Pieces of one detail are told by their kind and index.
+/// Pieces of one detail have the same kind and index.
 fn keep_detail(kept: &mut Vec<Value>, detail: &Value) {
     let same = |last: &&mut Value| detail.get("index").is_some() && ["type", "index"].iter().all(|key| last.get(*key) == detail.get(*key));
     let Some(last) = kept.last_mut().filter(same).and_then(Value::as_object_mut) else {
@@ -59,7 +59,7 @@ fn keep_detail(kept: &mut Vec<Value>, detail: &Value) {
     }
 }
 
-/// Puts what was kept back into a message. What another speaker of the same family wants is not sent.
+/// Restores stored fields in a message, without those of other servers of the same family.
 pub(super) fn put_back(told: &mut Map<String, Value>, echo: &[Echo], own: &Value) {
     for echo in echo {
         match echo {

@@ -122,7 +122,7 @@ fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialec
 fn message(message: &Message, media: &[Media], dialect: &Dialect) -> Value {
     match message.role {
         Role::System => json!({"role": dialect.system_role, "content": message.content}),
-        Role::User => json!({"role": "user", "content": content(message, media)}),
+        Role::User => json!({"role": "user", "content": files::content(message, media, text_part, part)}),
         Role::Assistant => assistant(message, dialect),
         Role::Tool => {
             let called = dialect.id(message.tool_call_id.as_deref().unwrap_or_default());
@@ -148,15 +148,6 @@ fn assistant(message: &Message, dialect: &Dialect) -> Value {
 /// A call as it was asked for, under an id.
 pub(in crate::providers) fn call(call: &ToolCall, id: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": object(call).to_string()}})
-}
-
-fn content(message: &Message, media: &[Media]) -> Value {
-    let parts: Vec<Value> = files::of(message, media).map(part).collect();
-    if parts.is_empty() {
-        return message.content.as_str().into();
-    }
-    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
-    text.into_iter().chain(parts).collect()
 }
 
 fn text_part(text: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Owns what becomes of an answer while it comes, streamed or whole.
+//! Owns the reply from a chat completion, streamed or whole.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub(super) struct Frame<'t> {
     text: &'t str,
     /// The one that counts.
     choice: Option<Choice>,
-    /// Where the speakers tell their usage; one that tells it twice tells the same.
+    /// The places of usage; if a server sends it twice, both are the same.
     usages: [Option<Value>; 3],
     /// Where they tell an error within an answer.
     errors: [Option<Value>; 2],
@@ -57,7 +57,7 @@ struct Names {
     model: Option<Value>,
 }
 
-/// What Groq tells beside the frame.
+/// Groq's own member of a frame.
 #[derive(Deserialize)]
 struct Beside {
     usage: Option<Value>,
@@ -129,7 +129,7 @@ impl Reading for Speech<'_> {
         self.over
     }
 
-    /// Not every speaker sends `[DONE]`, and one that broke off may send it all the same.
+    /// Not every server sends `[DONE]`, and an interrupted one may send it anyway.
     fn may_end(&self) -> bool {
         self.finish.is_some() || (self.over && self.dialect.ends_with_marker)
     }

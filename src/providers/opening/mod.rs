@@ -1,4 +1,4 @@
-//! Owns the beginning of an answer: an error that is told before anything else is a refusal, whatever the status was.
+//! Owns the beginning of an answer: an error before any content is a refusal, whatever the status is.
 
 use bytes::BytesMut;
 use http::HeaderMap;
@@ -10,13 +10,13 @@ use super::refusal::{self, Refused};
 use super::sse::Lines;
 use crate::model::Timestamp;
 
-/// A longer first frame, or a longer answer that is one value, tells no error.
+/// A longer first frame, or a longer answer in one value, is not an error.
 const LIMIT: usize = 64 << 10;
 /// Frames that say nothing of an answer.
 const QUIET: [&str; 4] = ["ping", "response.created", "response.queued", "response.in_progress"];
-/// Where an error is told.
+/// The paths of an error.
 const ERRORS: [&str; 3] = ["/error", "/x_groq/error", "/response/error"];
-/// Where it is told what the call took: asking again would take it twice.
+/// The paths of usage: after it, a retry would be charged twice.
 const USAGES: [&str; 6] = ["/usage", "/x_groq/usage", "/response/usage", "/message/usage", "/usageMetadata", "/meta/billed_units"];
 
 /// What a frame at the beginning is.
@@ -32,7 +32,7 @@ enum Frame {
 /// Looks at the beginning of an answer, and gives the answer back as it was.
 ///
 /// # Errors
-/// It tells an error, or it broke off, before anything else.
+/// It begins with an error, or it ended before anything else.
 pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp) -> Result<Answer, Refused> {
     let (mut seen, mut lines, is_json) = (BytesMut::new(), Lines::new(LIMIT), answer.is_json());
     let (mut said, mut frames) = (false, answer.is_binary().then(|| Frames::new(LIMIT)));
@@ -64,7 +64,7 @@ pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp
     Ok(answer)
 }
 
-/// An answer that is one value tells its error when it is there.
+/// An answer in one value is read when it is complete.
 fn whole(answer: &[u8]) -> Frame {
     let tells = std::str::from_utf8(answer).is_ok_and(|text| text.contains("\"error\""));
     let frame = if tells { serde_json::from_slice(answer).ok() } else { None };
@@ -74,7 +74,7 @@ fn whole(answer: &[u8]) -> Frame {
     }
 }
 
-/// The first frame that says anything: events and lines of JSON alike are told line by line. `said`: there was a frame at all.
+/// The first frame with content, of events and JSON lines alike. `said`: there was a frame at all.
 fn first(lines: &mut Lines, piece: &[u8], said: &mut bool) -> Frame {
     let Ok(found) = lines.feed(piece) else { return Frame::Answer };
     for line in found {
@@ -93,7 +93,7 @@ fn first(lines: &mut Lines, piece: &[u8], said: &mut bool) -> Frame {
     Frame::Quiet
 }
 
-/// The first binary frame; the beginning of one says nothing yet, and what is broken is told when it is read.
+/// The first binary frame; an incomplete one is not checked yet, and a broken one fails when it is read.
 fn first_binary(frames: &mut Frames, piece: &[u8], said: &mut bool) -> Frame {
     let (found, broken) = frames.feed(piece);
     *said |= !found.is_empty();
@@ -118,7 +118,7 @@ fn read(frame: Value) -> Frame {
     }
 }
 
-/// The object, or the text, that tells an error; some frames are one themselves.
+/// The object or the text of an error; some frames are an error themselves.
 fn error_of(frame: &Value) -> Option<&Value> {
     let told = ERRORS.iter().filter_map(|place| frame.pointer(place)).find(|error| !error.is_null());
     let itself = ["type", "object"].iter().any(|key| frame.get(key).is_some_and(|kind| kind == "error"));

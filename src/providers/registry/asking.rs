@@ -1,5 +1,5 @@
-//! Owns asking once more where a part of the request is refused that some models, accounts and forms of answers have not: a stream, or a summary of
-//! what the model thinks.
+//! Owns the second attempt after a provider refuses a part of the request that some models and accounts do not support: a stream, or a summary
+//! of the reasoning.
 
 use std::collections::BTreeSet;
 

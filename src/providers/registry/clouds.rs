@@ -1,4 +1,4 @@
-//! Owns what providers of clouds need beside a key: a place, an account, keys that sign.
+//! Owns the settings of cloud providers besides a key: region or location, account, signing keys.
 
 use super::{Entry, Family, Found, Providers};
 use crate::config::{Config, ProviderConfig, Secret};

@@ -1,10 +1,10 @@
-//! Owns what is heard of a model that may repeat the key that its provider was asked with: its text, its thoughts and its whole answer without it.
+//! Owns the masking of the provider's credential in answers: text, reasoning and the whole reply.
 
 use crate::providers::{ChatReply, Delta, Deltas};
 use crate::secrets::masking::Masker;
 use crate::sync::Mutex;
 
-/// What was said and thought and cannot be told yet, since a key may go on.
+/// Text and reasoning that are held back, because a key may continue.
 #[derive(Default)]
 pub(super) struct Held {
     said: Mutex<String>,
@@ -12,7 +12,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Tells a piece as far as it can be told: the beginning of a key waits for what follows, also behind a text.
+    /// Forwards the safe part of a piece: a possible beginning of a key is held back.
     pub(super) fn hear(&self, masker: &Masker, delta: Delta, deltas: Deltas<'_>) {
         match delta {
             Delta::Text(text) => tell(masked(masker, &self.said, &text), Delta::Text, deltas),
@@ -21,7 +21,7 @@ impl Held {
         }
     }
 
-    /// Tells the rest: nothing follows.
+    /// Forwards the rest: nothing follows.
     pub(super) fn end(&self, deltas: Deltas<'_>) {
         tell(std::mem::take(&mut *self.thought.lock()), Delta::Reasoning, deltas);
         tell(std::mem::take(&mut *self.said.lock()), Delta::Text, deltas);
@@ -34,7 +34,7 @@ fn tell(text: String, delta: fn(String) -> Delta, deltas: Deltas<'_>) {
     }
 }
 
-/// What can be told of a text that comes in pieces.
+/// The part of a streamed text that can be forwarded.
 fn masked(masker: &Masker, held: &Mutex<String>, piece: &str) -> String {
     let mut held = held.lock();
     held.push_str(piece);

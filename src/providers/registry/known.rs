@@ -1,4 +1,4 @@
-//! Owns the providers that are known by themselves, and the wire families that they speak.
+//! Owns the built-in providers and their API families.
 
 /// The kinds of providers that there are. A wire family is a file of its own and a row here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

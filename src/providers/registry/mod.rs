@@ -1,4 +1,4 @@
-//! Owns the known providers: how an id becomes a provider, and the one door to all of them.
+//! Owns the configured providers: the way from an id to a provider, and the entry point for all calls.
 
 mod asking;
 mod clouds;
@@ -127,7 +127,7 @@ impl Providers {
         self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
     }
 
-    /// Changes a request of a conversation to what its model takes; tells each change.
+    /// Adapts a request to its model, and returns each change as a warning.
     pub fn fit(&self, provider: &str, request: &mut ChatRequest, conversation: &Conversation<'_>, now: Timestamp) -> Vec<Warning> {
         let Some(entry) = self.entries.get(provider) else { return Vec::new() };
         let facts = entry.facts(&request.model).facts;
@@ -197,7 +197,7 @@ impl Providers {
         })
     }
 
-    /// Models are told the span that they are called in.
+    /// Whether model calls contain `traceparent`.
     fn passes_trace(&self) -> bool {
         self.config.observability.propagate == Propagate::All
     }
@@ -256,7 +256,7 @@ fn header(name: &str, value: &str, secret: Option<&Secret>) -> Result<(HeaderNam
     Ok((name, value))
 }
 
-/// A provider by its id: how the rest of the studio asks it.
+/// A provider by its id, for the rest of the studio.
 pub struct Named<'a> {
     all: &'a Providers,
     id: &'a str,

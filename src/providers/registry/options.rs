@@ -1,4 +1,4 @@
-//! Owns what agents and nodes may say to one provider alone: members of its requests, and whether it can be told which tools to call or which prompts begin alike.
+//! Owns the options of one provider: extra members of requests, support for `tool_choice` and cache keys.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ impl Entry {
         members
     }
 
-    /// Its models can be told to call tools so.
+    /// Whether its models support this `tool_choice`.
     pub(super) fn takes_choice(&self, choice: &ToolChoice) -> bool {
         match self.family {
             Family::Ollama => false,

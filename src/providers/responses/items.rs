@@ -1,4 +1,4 @@
-//! Owns the items of a conversation: messages, calls, results, and what the provider adds of its own.
+//! Owns the items of a conversation: messages, calls, results, and items of the provider.
 
 use serde_json::{Value, json};
 
@@ -69,11 +69,11 @@ fn part_texts(item: &Value, kind: &str, key: &str) -> String {
     parts.filter(|part| text(part, "type") == kind).map(|part| text(part, key)).collect()
 }
 
-/// The items of a message; system messages are told elsewhere.
+/// The items of a message, without system messages.
 pub(super) fn of(message: &Message, media: &[Media]) -> Vec<Value> {
     match message.role {
         Role::System => Vec::new(),
-        Role::User => vec![json!({"role": "user", "content": content(message, media)})],
+        Role::User => vec![json!({"role": "user", "content": files::content(message, media, text_part, part)})],
         Role::Assistant => said(message, media),
         Role::Tool => {
             vec![json!({"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content})]
@@ -108,15 +108,6 @@ pub(super) fn take_files(items: &mut Vec<Value>) -> Vec<NewFile> {
         true
     });
     files
-}
-
-fn content(message: &Message, media: &[Media]) -> Value {
-    let parts: Vec<Value> = files::of(message, media).map(part).collect();
-    if parts.is_empty() {
-        return message.content.as_str().into();
-    }
-    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
-    text.into_iter().chain(parts).collect()
 }
 
 fn text_part(text: &str) -> Value {

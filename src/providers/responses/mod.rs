@@ -1,4 +1,4 @@
-//! Owns the family of OpenAI responses: items in, items out, nothing kept at the provider.
+//! Owns the API family of OpenAI responses: items in, items out, nothing stored at the provider.
 
 mod items;
 pub(super) mod request;

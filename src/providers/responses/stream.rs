@@ -1,4 +1,4 @@
-//! Owns what becomes of a response while it comes, streamed or whole.
+//! Owns the reply from a response, streamed or whole.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns what a scripted reply becomes: text with its placeholders filled, pieces, tool calls, usage.
+//! Owns the answer of a scripted reply: text with filled placeholders, pieces, tool calls, usage.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::model::parts::Part;
 use crate::providers::reply::MOST_TOKENS;
 use crate::providers::{ChatReply, ChatRequest, Finish, Named, ProviderFailure, echo, thoughts};
 
-/// One answer of a scripted model, ready to be told.
+/// One answer of a scripted model, ready to be sent.
 #[derive(Debug)]
 pub(super) struct Act {
     text: String,
@@ -54,7 +54,7 @@ impl Act {
         Self { text, thought, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), finish, delay_ms: told.delay_ms }
     }
 
-    /// What is told piece by piece; one piece when nobody listens.
+    /// The streamed pieces; one piece without a reader.
     pub(super) fn pieces(&self, live: bool) -> Box<dyn Iterator<Item = &str> + Send + '_> {
         match &self.chunks {
             _ if self.error.is_some() => Box::new(std::iter::once("")),
@@ -64,7 +64,7 @@ impl Act {
         }
     }
 
-    /// What is told before the text, when somebody listens.
+    /// What is streamed before the text, if there is a reader.
     pub(super) fn thought(&self, request: &ChatRequest) -> Option<&str> {
         let told = request.live && self.error.is_none() && !self.thought.is_empty() && request.parameters.shows_reasoning();
         told.then_some(self.thought.as_str())

@@ -1,5 +1,5 @@
-//! Owns schemas for strict modes: written so that they bind every token of an answer and let through every valid one; the answer is checked against the
-//! schema as it was written.
+//! Owns the rewriting of schemas for strict modes: the result accepts every valid answer, and the answer is checked against the original
+//! schema.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns a service account of Google's: the JSON that names it, and what it signs to ask for a token.
+//! Owns a Google service account: its JSON, and the signed request for a token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -33,7 +33,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Reads the JSON. What is wrong is told without any of it.
+    /// Parses the JSON. Errors contain nothing of it.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let account: Self = serde_json::from_str(text)
             .map_err(|_| "it is not the JSON of a service account with `type`, `client_email` and `private_key`".to_owned())?;

@@ -1,4 +1,4 @@
-//! Owns Google's Vertex AI: models of Gemini and of Anthropic, each in their makers' interface, behind a project and a location.
+//! Owns Google Vertex AI: Gemini and Anthropic models, each with the API of its maker, in a project and location.
 
 mod account;
 pub mod token;

@@ -1,4 +1,4 @@
-//! Owns the tokens of service accounts: asked for once, however many calls need one, kept, and asked for anew before they end.
+//! Owns the access tokens of service accounts: one request for all waiting calls, cached, renewed before they expire.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const GRANT: &str = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer";
 #[derive(Default)]
 pub struct Tokens(Mutex<HashMap<[u8; 32], Arc<Seat>>>);
 
-/// The token of one account; who holds the lock asks, the others wait for what it is told.
+/// The token of one account; the holder of the lock requests it, the others wait.
 #[derive(Default)]
 struct Seat(tokio::sync::Mutex<Kept>);
 
@@ -114,7 +114,7 @@ impl Tokens {
     fn seat(&self, account: &Secret) -> Arc<Seat> {
         let mut seats = self.0.lock();
         if seats.len() >= MOST {
-            // Those that somebody waits for stay.
+            // Accounts with waiting calls stay.
             seats.retain(|_, seat| Arc::strong_count(seat) > 1);
         }
         Arc::clone(seats.entry(Sha256::digest(account.0.as_bytes()).into()).or_default())

@@ -1,4 +1,4 @@
-//! Owns what all wire families share: where their requests go, who asks, and how an answer is read to its end.
+//! Owns the HTTP code that all API families share: addresses, credentials, reading an answer to its end.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct Wire {
     pub outbound: Arc<Outbound>,
     /// What holds its calls.
     pub gate: Arc<Gate>,
-    /// It is asked with the provider's own key: a rest that it asks for is everybody's.
+    /// It uses the provider's own key: a `retry-after` delays all calls with that key.
     pub shared: bool,
 }
 
@@ -185,7 +185,7 @@ pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut readi
     }
 }
 
-/// Who hears the text of an answer: of a whole one only those who would have read it while it came.
+/// The receiver of the text of an answer; of a whole answer only a receiver of streamed text.
 pub(super) fn listeners<'a>(framing: Framing, request: &ChatRequest, deltas: Deltas<'a>) -> Deltas<'a> {
     if framing == Framing::Whole && !request.live { &|_| {} } else { deltas }
 }
@@ -338,7 +338,7 @@ fn ended<R: Reading>(reading: &R) -> Result<(), ProviderFailure> {
     if reading.may_end() { Ok(()) } else { Err(cut_off()) }
 }
 
-/// The failure of an answer that nobody can read.
+/// The failure of an unreadable answer.
 pub(super) fn malformed(text: &str) -> ProviderFailure {
     ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is malformed: {text}"))
 }

@@ -1,4 +1,4 @@
-//! Owns the currency of a database: all costs in it are in one, since no column says which.
+//! Owns the currency of a database: all costs are in one, because no column names it.
 
 use crate::store::error::StoreError;
 

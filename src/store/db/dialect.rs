@@ -1,4 +1,4 @@
-//! Owns what the engines spell differently: one text of a statement becomes the text of each.
+//! Owns the differences between the engines: one statement text becomes the text of each.
 //!
 //! Everywhere: `#name` is a table with the configured prefix, `$1` a parameter, and `{a|b}` is `a` for SQLite and `b` for PostgreSQL.
 //! Migrations are written for SQLite; their types and keys are translated here.

@@ -1,4 +1,4 @@
-//! Owns the gate between SQLite and `fork`: no thread is inside SQLite while the process forks.
+//! Owns the lock between SQLite and `fork`: no thread is inside SQLite while the process forks.
 //!
 //! Without it a forked child inherits SQLite's mutexes in the state in which another thread held them.
 
@@ -53,7 +53,7 @@ pub fn parent() {
     FORKING.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// After `fork`, in the child: nobody is inside, for the other threads are gone.
+/// After `fork`, in the child: no thread is inside SQLite, because no other thread exists.
 pub fn child() {
     INSIDE.store(0, Ordering::SeqCst);
     FORKING.store(0, Ordering::SeqCst);
@@ -79,7 +79,7 @@ mod tests {
         parent();
         receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         thread.join().unwrap();
-        // Whoever left is not waited for.
+        // Threads that have left are not waited for.
         let began = std::time::Instant::now();
         prepare(Duration::from_secs(5));
         parent();

@@ -1,4 +1,4 @@
-//! Owns looking at a database without changing it: what it is, which schema it has, what its clock says.
+//! Owns read-only checks of a database: its kind, its schema version, its clock.
 
 use crate::model::Timestamp;
 use crate::store::db::migrate::{KNOWN, MIGRATIONS};

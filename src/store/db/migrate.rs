@@ -1,4 +1,4 @@
-//! Owns the schema's versions.
+//! Owns the migrations and the version of the schema.
 
 use crate::store::db::dialect::{Dialect, schema};
 

@@ -1,6 +1,6 @@
-//! Owns the verbs with which everything in the store speaks SQL: one text for every database.
+//! Owns the interface to SQL: one statement text for every database.
 //!
-//! `#name` is a table with the configured prefix, `$1` a parameter, `{a|b}` is told in `dialect`. No SQL outside `store`.
+//! `#name` is a table with the configured prefix, `$1` a parameter; `dialect` explains `{a|b}`. No SQL outside `store`.
 
 pub(in crate::store) mod currency;
 pub(in crate::store) mod dialect;
@@ -198,7 +198,7 @@ impl<'a> Tx<'a> {
         self.later
     }
 
-    /// From here to the end of the transaction, nobody else is past this place with the same key.
+    /// Takes an exclusive lock on this place and key until the transaction ends.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server knows places"))]
     pub(super) fn alone(&mut self, place: &str, key: &str) -> Result<(), StoreError> {
         match &self.connection {

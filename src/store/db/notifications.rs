@@ -1,4 +1,4 @@
-//! Owns what processes on one database tell each other: hints that something can be found there.
+//! Owns the notifications between processes on one database; losing one does no harm.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ pub enum Notification {
     Jobs,
     /// A run went on.
     Run(Id),
-    /// Nobody knows what was missed.
+    /// Notifications may have been lost.
     Anything,
 }
 
-/// Who is told; called on a thread of the store, and must not block.
+/// The listener; called on a thread of the store, and must not block.
 pub type Listener = Arc<dyn Fn(Notification) + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Owns telling how writes ended, in order: the thread that wrote does, or, when more waits to be written, one beside it.
+//! Owns notifications of finished writes, in order: by the writer, or by a second thread while more writes wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use crate::store::db::workers::{Then, Work};
 use crate::store::error::StoreError;
 
-/// How the jobs of a transaction ended; what they were made of is let go with it.
+/// The results of a transaction's jobs; dropping it frees their data.
 pub(in crate::store) struct Ended {
     pub(in crate::store) ended: Vec<(Then, Result<(), StoreError>)>,
     pub(in crate::store) works: Vec<Work>,
@@ -21,7 +21,7 @@ pub(in crate::store) type Start<'a> = &'a dyn Fn(Beside) -> std::io::Result<()>;
 pub(in crate::store) struct Notifier<'a> {
     start: Start<'a>,
     beside: Option<Sender<Ended>>,
-    /// Transactions that the other thread has not told to the end.
+    /// Transactions whose notifications the second thread has not finished.
     behind: Arc<AtomicUsize>,
 }
 
@@ -32,7 +32,7 @@ pub(in crate::store) struct Beside {
 }
 
 impl<'a> Notifier<'a> {
-    /// The other thread is started when it is needed first; where it cannot be, the writer tells everything.
+    /// The second thread is started on first use; if that fails, the writer sends all notifications.
     pub(in crate::store) fn new(start: Start<'a>) -> Self {
         Self { start, beside: None, behind: Arc::default() }
     }
@@ -57,7 +57,7 @@ impl<'a> Notifier<'a> {
 }
 
 impl Beside {
-    /// Tells until nothing can come any more.
+    /// Sends notifications until the writer has ended.
     pub(in crate::store) fn run(self) {
         while let Ok(ended) = self.come.recv() {
             tell(ended);

@@ -1,4 +1,4 @@
-//! Owns the database threads: lanes that write, with group commit, and a few that read.
+//! Owns the database threads: writers with group commit, and a few readers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 pub(in crate::store) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
 /// What follows a commit at once.
 pub type Kept = Box<dyn FnOnce() + Send>;
-/// What follows the end: who waits is told of it.
+/// Sends the notification after the commit.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// What may wait is done when no write came for so long.
@@ -50,17 +50,17 @@ pub(in crate::store) trait Engine: Send + Sync {
     }
     /// Looks at the database through a connection of its own; nothing is changed.
     fn inspect(&self) -> Result<Found, StoreError>;
-    /// Tells other processes something.
+    /// Notifies other processes.
     fn tell(&self, _: Notification) {}
     /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.
     fn exchange(self: Arc<Self>, _: Listener) -> Option<Box<dyn FnOnce() + Send>> {
         None
     }
-    /// Other processes are heard, so that nobody has to look often.
+    /// Notifications are received, so frequent polling is not needed.
     fn hears(&self) -> bool {
         false
     }
-    /// Whether [`Engine::time`] can be told; where it cannot, any use of the database changes that.
+    /// Whether [`Engine::time`] is known; any use of the database makes it known.
     fn knows_time(&self) -> bool {
         true
     }
@@ -68,7 +68,7 @@ pub(in crate::store) trait Engine: Send + Sync {
     fn time(&self) -> Option<Timestamp> {
         None
     }
-    /// Nothing more is told or heard.
+    /// Stops sending and receiving notifications.
     fn close(&self) {}
 }
 
@@ -214,7 +214,7 @@ impl Shared {
         hand.as_mut().map(|reader| reader.look(work))
     }
 
-    /// No thread can be had: what waits is told so.
+    /// No thread can be started: waiting jobs fail.
     fn refuse_all(&self, error: &std::io::Error) {
         let error = StoreError::Io(format!("no thread can be started: {error}"));
         let mut queues = self.queues.lock();
@@ -300,7 +300,7 @@ impl Shared {
         self.engine.time()
     }
 
-    /// Hears other processes on a thread of its own.
+    /// Receives notifications on a separate thread.
     pub(in crate::store) fn listen(self: &Arc<Self>, hear: Listener) {
         if let Some(serve) = Arc::clone(&self.engine).exchange(hear)
             && let Err(error) = self.spawn("studio-listener".to_owned(), move |_| serve())

@@ -1,4 +1,4 @@
-//! Owns files that people upload, and who refers to them.
+//! Owns uploaded files and their references.
 
 use crate::model::Timestamp;
 use crate::store::db::{Row, Tx, params};

@@ -1,4 +1,4 @@
-//! Owns the folder of uploaded files: one file for each key, under names that tell nothing, a folder for each tenant.
+//! Owns the folder of uploaded files: one file per key under opaque names, one folder per tenant.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! Owns the documents of knowledge bases: what they are, what was made of them, and the figures of a base.
+//! Owns the documents of knowledge bases: their rows, their results, and the figures of a base.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Owns the editions of knowledge bases: with which embeddings a base is searched now, and with which it will be.
+//! Owns the editions of knowledge bases: the embeddings in use, and those that a reindex is building.
 
 use crate::model::Id;
 use crate::store::db::{Row, Tx, params};
@@ -67,7 +67,7 @@ fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, embedder: &Embe
     made.ok_or_else(|| StoreError::Fault("an edition was not stored".to_owned()))
 }
 
-/// Until the transaction ends, nobody else changes which editions a base has, or asks for readings into them.
+/// Locks the editions of a base, and new readings into them, until the transaction ends.
 pub fn alone(tx: &mut Tx<'_>, base: &Id) -> Result<(), StoreError> {
     tx.alone("editions", &base.to_string())
 }
@@ -85,7 +85,7 @@ pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder
         found.insert(0, insert(tx, tenant, base, "current", embedder)?);
     }
     if let Some(before) = before {
-        // What failed there is still told of its documents.
+        // The errors of that edition stay on its documents.
         tx.execute(
             "UPDATE #readings SET edition = $1 WHERE edition = $2 AND state = 'failed'",
             params![found.first().map(|first| first.no), before.no],

@@ -1,4 +1,4 @@
-//! Owns the search for words in passages: the one place that speaks a database's own full-text language.
+//! Owns the full-text search for passages: the only place with full-text SQL of each database.
 
 use crate::store::db::{Tx, params};
 use crate::store::error::StoreError;

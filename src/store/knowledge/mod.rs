@@ -1,4 +1,4 @@
-//! Owns knowledge bases in the database: documents, their readings and editions, passages and the search for them.
+//! Owns knowledge bases in the database: documents, readings, editions, passages and searches.
 
 pub mod documents;
 pub mod editions;

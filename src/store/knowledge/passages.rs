@@ -1,4 +1,4 @@
-//! Owns passages: their texts, their vectors, and the small copies of vectors that a search looks through.
+//! Owns passages: their texts, their vectors, and the compact copies that a search scans.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns readings: the work of making a document findable, who does it, and how far it is.
+//! Owns readings: the indexing jobs of documents, their owners and their progress.
 
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};

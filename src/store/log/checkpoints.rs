@@ -1,4 +1,4 @@
-//! Owns node checkpoints: results of nodes that may be used again in the same run.
+//! Owns node checkpoints: results of nodes that can be reused in the same run.
 
 use serde_json::Value;
 

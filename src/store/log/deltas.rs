@@ -1,4 +1,4 @@
-//! Owns how pieces of text lie in their column: texts as a list, what a model thinks as a list under a name.
+//! Owns the column of streamed pieces: texts as a list, reasoning as a list under a name.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns a run's log in the database: the one append, reading it back, and its chain.
+//! Owns a run's log in the database: appending, reading, and the hash chain.
 
 pub mod checkpoints;
 mod deltas;
@@ -23,8 +23,8 @@ use crate::model::{Id, Timestamp};
 use crate::store::files::attachments::{self, KeptFile};
 use crate::store::threads::remembered::Forgotten;
 use crate::store::threads::remembered;
-use crate::store::upkeep::idempotency::RequestKey;
-use crate::store::upkeep::{idempotency, outbox};
+use crate::store::upkeep::request_keys::RequestKey;
+use crate::store::upkeep::{outbox, request_keys};
 
 pub use crate::store::log::row::Hash;
 
@@ -51,7 +51,7 @@ pub struct Append {
     pub parts: Vec<(PartHash, Arc<str>)>,
     /// Metered calls that ended.
     pub spans: Vec<SpanRow>,
-    /// Told text that is kept for tails.
+    /// Streamed text that is kept for tails.
     pub tokens: Vec<TokenRow>,
     /// Messages for the thread.
     pub messages: Vec<MessageRow>,
@@ -69,7 +69,7 @@ pub struct Append {
     pub files: Vec<Arc<str>>,
     /// Storage keys of files that a request names; it is refused when one was removed since.
     pub named: Vec<Arc<str>>,
-    /// What the host is told until it has answered.
+    /// Events for the host, kept until it answers.
     pub outbox: Vec<Value>,
 }
 
@@ -115,7 +115,7 @@ pub struct Made {
     pub key: Option<(RequestKey, Value)>,
 }
 
-/// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
+/// A run as its owner stored it last. Head and fence prove that no other worker has changed it since.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The number of a top-level run.
@@ -130,7 +130,7 @@ pub struct Known {
     pub stands: Standing,
 }
 
-/// Text deltas that were told between two entries.
+/// Text deltas that were published between two entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
     /// Order in the run, from 1.
@@ -195,7 +195,7 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
     Ok((run.no, hash))
 }
 
-/// A run begins on its thread, with its row and the answer to whoever asks for it again.
+/// Stores a new run on its thread, with its row and the answer to its idempotency key.
 fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Updated, StoreError> {
     let row = &made.row;
     if row.entity_type == EntityKind::Agent
@@ -209,7 +209,7 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
         touched => touched?,
     }
     if let Some((key, answer)) = &made.key {
-        idempotency::keep(tx, tenant, key, answer, row.created_at)?;
+        request_keys::keep(tx, tenant, key, answer, row.created_at)?;
     }
     let run = runs::make(tx, row, head)?;
     runs::keep_reply(tx, run.no, made.reply.as_deref())?;
@@ -342,13 +342,13 @@ pub fn tokens(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: u64, limit: usize)
     )
 }
 
-/// A run rests since before a time and its streamed text is still kept.
+/// A run that paused or ended before a time and still has streamed text.
 pub fn any_tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, StoreError> {
     let found = tx.query_one("SELECT 1 FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 LIMIT 1", params![before.0], |_| Ok(()))?;
     Ok(found.is_some())
 }
 
-/// Drops the text of runs that came to rest before `before`; the counts stay, so numbers do not change. A run that goes on meanwhile keeps its text.
+/// Deletes the text of runs that paused or ended before `before`; the counts stay, so numbers do not change. A run that continues meanwhile keeps its text.
 pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
     let runs = tx.query(
         "SELECT no FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 ORDER BY rested_at LIMIT $2{| FOR UPDATE SKIP LOCKED}",

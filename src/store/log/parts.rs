@@ -1,4 +1,4 @@
-//! Owns the texts that entries name by hash: each is stored once for a tenant, while a run uses it.
+//! Owns the texts that entries refer to by hash: each is stored once per tenant while a run uses it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::model::hex::{self, hex};
 use crate::store::db::{Tx, params};
 use crate::store::error::StoreError;
 
-/// The numbers of parts that this transaction found or made; nobody removes them before it ends.
+/// The numbers of parts that this transaction found or inserted; they cannot be deleted before it ends.
 pub(in crate::store) type Found = HashMap<[u8; 32], (Arc<str>, i64)>;
 
 /// Makes sure that the texts are stored and that a run counts as their user that used none before.
@@ -60,7 +60,7 @@ fn use_part(tx: &mut Tx<'_>, run: i64, part: i64) -> Result<(), StoreError> {
     tx.send("INSERT INTO #run_parts (run, part) VALUES ($1, $2)", params![run, part])
 }
 
-/// A part that is stored, which nobody removes meanwhile, and whether the run uses it.
+/// A stored part, locked against deletion, and whether the run uses it.
 fn find(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<Option<(i64, bool)>, StoreError> {
     tx.query_one(
         "SELECT p.no, (SELECT COUNT(*) FROM #run_parts u WHERE u.run = $1 AND u.part = p.no) \
@@ -70,7 +70,7 @@ fn find(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<Opti
     )
 }
 
-/// Stores a part that was not there; somebody else may have stored it since.
+/// Inserts a missing part, unless another transaction has inserted it since.
 fn make(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32], body: &Arc<str>) -> Result<i64, StoreError> {
     tx.insert(
         "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3)\
@@ -106,7 +106,7 @@ pub(in crate::store) fn release(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreEr
     Ok(())
 }
 
-/// More or fewer runs use a part; one that nobody uses is removed.
+/// Changes the use count of a part, and deletes an unused one.
 pub(in crate::store) fn count_uses(tx: &mut Tx<'_>, part: i64, more: i64) -> Result<(), StoreError> {
     tx.send("UPDATE #parts SET uses = uses + $2 WHERE no = $1", params![part, more])?;
     if more > 0 { Ok(()) } else { tx.send("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part]) }

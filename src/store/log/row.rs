@@ -1,4 +1,4 @@
-//! Owns how entries lie in a row of the log, small ones together, and the hash that chains the rows.
+//! Owns the format of a log row: small entries together, with the hash that chains the rows.
 
 use std::io::Write as _;
 

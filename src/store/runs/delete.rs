@@ -1,4 +1,4 @@
-//! Owns the removal of runs with everything that only they use.
+//! Owns the deletion of runs with everything that only they use.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::store::runs::entity_kind;
 use crate::store::usage::Root;
 use crate::store::{log, usage};
 
-/// Takes a run that is over, so that nobody can go on with it while it is removed; false when it is not over any more.
+/// Locks an ended run against continuation while it is deleted; false if it has been continued.
 pub fn claim(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, StoreError> {
     let claimed = tx.execute(
         "UPDATE #runs SET fence = fence + 1 WHERE id = $1 AND tenant = $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled')",

@@ -1,4 +1,4 @@
-//! Owns what lists show of a run, as the database gives it: nothing is copied before it is written.
+//! Owns one run in a list, borrowed from the database row.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Owns lists of runs: each combination of filters begins at an index that is already in order.
+//! Owns lists of runs: each combination of filters uses an index that is already in order.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use crate::store::error::StoreError;
 use crate::store::runs::line::{RunLine, line_columns};
 use crate::store::runs::{RunRow, of_row, run_columns};
 
-/// A page looks for a text, a model, a version or a cost in so many runs, and says where to go on: nobody waits for what no run has.
+/// The number of runs that a page searches for a text, a model, a version or a cost; then it returns a cursor.
 const SEARCHED: u64 = if cfg!(test) { 20 } else { 20_000 };
 /// What many runs have fills a page from so many of them, and the others are not even counted.
 const SEARCHED_FIRST: u64 = if cfg!(test) { 8 } else { 500 };

@@ -1,4 +1,4 @@
-//! Owns the row of a run: making it and reading it.
+//! Owns the row of a run: insert and select.
 
 pub mod delete;
 pub mod line;
@@ -50,7 +50,7 @@ pub struct RunRow {
     pub finished_at: Option<Timestamp>,
     pub working_ms: u64,
     pub waiting_ms: u64,
-    /// When it came to rest last.
+    /// When it last paused or ended.
     pub rested_at: Option<Timestamp>,
     pub awaiting_node: Option<String>,
     pub awaiting_pause: Option<Id>,

@@ -1,4 +1,4 @@
-//! Owns who works on a run: claims, leases, cancel requests.
+//! Owns the owners of runs: claims, leases, cancel requests.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct Lapsed {
     pub own: bool,
 }
 
-/// Takes running runs that nobody holds. An owner that was lost is counted, one that gave its run back is not.
+/// Takes over running runs without an owner. A lost owner counts as a takeover, a released run does not.
 pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: Lapsed) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
@@ -189,7 +189,7 @@ pub fn release(tx: &mut Tx<'_>, run: &Id, fence: i64, lost: bool) -> Result<(), 
     .map(drop)
 }
 
-/// Gives back whatever an owner still holds, as [`release`] does: nobody was lost.
+/// Releases all runs of an owner, as [`release`] does, without counting takeovers.
 pub fn release_all(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE #runs SET fence = fence + 1, owner = NULL, lease_until = 0 WHERE owner = $1 AND status = 'running' AND parent IS NULL",
@@ -208,7 +208,7 @@ pub fn unclaim(tx: &mut Tx<'_>, run: &Id, fence: i64, now: Timestamp) -> Result<
     .map(drop)
 }
 
-/// Ends a run whose log cannot take an entry; false when somebody else has taken it.
+/// Ends a run whose log cannot take an entry; false if another worker has taken it.
 pub fn end(tx: &mut Tx<'_>, run: &Id, fence: i64, status: &str, error: Option<&Value>, now: Timestamp) -> Result<bool, StoreError> {
     let error = error.map(Value::to_string);
     let ended = tx.execute(
@@ -241,7 +241,7 @@ pub fn request_cancel(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, S
     Ok(asked > 0)
 }
 
-/// Runs that came to rest, or back into the queue, before their owner heard that they should be cancelled.
+/// Runs that paused, ended or were queued again before their owner received the cancel.
 pub fn cancel_overdue(tx: &mut Tx<'_>) -> Result<Vec<(String, Id)>, StoreError> {
     tx.query(
         "SELECT tenant, id FROM #runs WHERE cancel_requested = 1 AND status IN ('queued', 'awaiting_input', 'awaiting_tool_approval')",

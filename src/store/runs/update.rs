@@ -1,5 +1,5 @@
-//! Owns what an append changes in the row of its run: one statement where the owner knows the row, two where it is read
-//! first, and one more when the run begins.
+//! Owns the change of a run's row by an append: one statement if the owner knows the row, two if it is read first, and one more when the run
+//! begins.
 
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ use crate::store::log::checkpoints;
 use crate::store::knowledge::passages::{self, Passage};
 use crate::store::log;
 use crate::store::threads::{self, MessageRow, ThreadFilter};
-use crate::store::upkeep::idempotency::{RequestKey, Seen};
+use crate::store::upkeep::request_keys::{RequestKey, Seen};
 use crate::store::upkeep::retention::{Place, Retention};
-use crate::store::upkeep::{idempotency, outbox, retention};
+use crate::store::upkeep::{outbox, request_keys, retention};
 
 fn memory() -> Store {
     fresh()
@@ -256,8 +256,8 @@ fn passages_of_a_reading_go_in_parts_and_those_of_the_next_stay() {
 fn a_key_is_answered_once() {
     write(&memory(), |tx| {
         let key = |request: &str| RequestKey { route: "run", key: "k".into(), request: request.into() };
-        let keep = |tx: &mut Tx<'_>, request: &str, now| idempotency::keep(tx, "t", &key(request), &json!({"at": now}), Timestamp(now));
-        let find = |tx: &mut Tx<'_>, tenant: &str, request: &str, now| idempotency::find(tx, tenant, &key(request), Timestamp(now));
+        let keep = |tx: &mut Tx<'_>, request: &str, now| request_keys::keep(tx, "t", &key(request), &json!({"at": now}), Timestamp(now));
+        let find = |tx: &mut Tx<'_>, tenant: &str, request: &str, now| request_keys::find(tx, tenant, &key(request), Timestamp(now));
         assert_eq!(find(tx, "t", "a", 0)?, None);
         keep(tx, "a", 1)?;
         assert_eq!(keep(tx, "a", 2), Err(StoreError::KeyTaken));
@@ -265,7 +265,7 @@ fn a_key_is_answered_once() {
         assert_eq!(find(tx, "t", "a", 3)?, Some(Seen::Answered(json!({"at": 1}))));
         assert_eq!(find(tx, "t", "b", 3)?, Some(Seen::Reused));
         assert_eq!(find(tx, "other", "a", 3)?, None);
-        let later = 1 + idempotency::LIFE_MS;
+        let later = 1 + request_keys::LIFE_MS;
         assert_eq!(find(tx, "t", "a", later)?, None);
         keep(tx, "b", later)?;
         assert_eq!(find(tx, "t", "b", later)?, Some(Seen::Answered(json!({"at": later}))));

@@ -1,4 +1,4 @@
-//! Owns branching: a thread that begins with what another one held before one of its messages.
+//! Owns branches of threads: a new thread with copies of the messages before one message.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns threads, the messages that people read on them, and the histories that models are sent.
+//! Owns threads, their messages for people, and the histories for models.
 
 pub mod branches;
 pub mod remembered;
@@ -20,7 +20,7 @@ use crate::store::runs::list::pattern;
 /// Where the stored form of a summary says which messages it stands for.
 const COVERS: &str = "covers";
 
-/// What is told of a message whose turn was replaced.
+/// The meta data of a message whose turn was replaced.
 const REPLACED: &str = r#"{"replaced":true}"#;
 
 /// A message that is stored.
@@ -392,7 +392,7 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
     )
 }
 
-/// Removes a thread that nobody used since `before`, with its messages; none when it was used meanwhile.
+/// Deletes a thread that was not used since `before`, with its messages; none if it was used meanwhile.
 pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
     let removed = tx.execute(
         "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3",

@@ -1,4 +1,4 @@
-//! Owns what a run adds to its thread and to memory, and what a retry takes back out of memory.
+//! Owns what a run adds to its thread and its memory, and what a retry removes from memory.
 
 use std::collections::HashSet;
 

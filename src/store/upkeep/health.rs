@@ -1,4 +1,4 @@
-//! Owns what a look at the tables says about how the studio does: what waits too long, what nobody looks after.
+//! Owns the health checks in the tables: what waits too long, and what no process handles.
 
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Tx, params};
@@ -22,7 +22,7 @@ pub struct Health {
     pub queues: Vec<Backlog>,
     /// Running runs whose lease ended a while ago.
     pub abandoned: u64,
-    /// Running runs that their owner gave back and nobody has taken yet.
+    /// Running runs that their owner released and no worker has taken yet.
     pub given_back: u64,
     /// Running runs whose lease ends later than any lease can.
     pub from_the_future: u64,
@@ -30,7 +30,7 @@ pub struct Health {
     pub taken_over: u64,
     /// Documents that wait to be read, since the one that waits longest could have been.
     pub documents: u64,
-    /// What the host was told and has not taken.
+    /// Events that the host has not accepted.
     pub events: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Owns what keeps a database in order: retention, health, answers to repeated requests, events for the host.
+//! Owns the upkeep of a database: retention, health, idempotency keys, events for the host.
 
 pub mod health;
-pub mod idempotency;
 pub mod outbox;
+pub mod request_keys;
 pub mod retention;

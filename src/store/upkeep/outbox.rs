@@ -1,4 +1,4 @@
-//! Owns what the host is told until it has answered.
+//! Owns the outbox of events for the host, kept until the host accepts them.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct HostEvent {
     pub no: i64,
     /// The tenant.
     pub tenant: String,
-    /// What is told.
+    /// The event.
     pub body: Value,
     /// The try that it was taken for, from 1.
     pub tries: u64,

@@ -1,6 +1,6 @@
-//! Owns retention: how old what may be (`retention.*`), and the statements that find and remove what is older, a batch in a transaction.
+//! Owns retention (`retention.*`): the statements that find and delete expired rows, in batches.
 //!
-//! A purge that ended early is begun again from the start: what is gone is gone, and what is left is found again.
+//! An interrupted purge starts again from the beginning: deleted rows are gone, the others are found again.
 
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Tx, params};
@@ -8,7 +8,7 @@ use crate::store::error::StoreError;
 use crate::store::files::attachments;
 use crate::store::log::checkpoints;
 use crate::store::runs::delete;
-use crate::store::upkeep::idempotency;
+use crate::store::upkeep::request_keys;
 use crate::store::{log, threads};
 
 const DAY_MS: i64 = 86_400_000;
@@ -21,7 +21,7 @@ pub struct Retention {
     pub paused_days: u64,
     pub threads_days: u64,
     pub attachments_days: u64,
-    /// Seconds that told text is kept after a run came to rest.
+    /// Seconds for which streamed text is kept after a run has paused or ended.
     pub tokens_seconds: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct Purged {
     pub checkpoints: u64,
     pub idempotency: u64,
     pub attachments: u64,
-    /// Runs whose told text was dropped.
+    /// Runs whose streamed text was deleted.
     pub tokens: u64,
     /// Tenant and storage key of removed files.
     pub files: Vec<(String, String)>,
@@ -184,7 +184,7 @@ pub fn batch(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Plac
     purged.attachments += gone.len() as u64;
     purged.files.extend(gone);
     purged.checkpoints = checkpoints::delete_expired(tx, now, limit)?;
-    purged.idempotency = idempotency::delete_expired(tx, now, limit)?;
+    purged.idempotency = request_keys::delete_expired(tx, now, limit)?;
     purged.tokens = log::expire_tokens(tx, Timestamp(limits.tokens), limit)?;
     Ok(purged)
 }

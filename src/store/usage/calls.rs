@@ -1,4 +1,4 @@
-//! Owns the usage of calls in a window of time: by model, and of one model.
+//! Owns the usage of calls in a time window: by model, and of one model.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

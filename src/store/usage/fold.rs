@@ -1,8 +1,8 @@
-//! Owns putting what waits into the sums of usage: many small rows are drawn together into one, and when that is much, it is put into
-//! the sums at once.
+//! Owns the merge of pending usage rows: many small rows become one row, and a large backlog is added to the
+//! sums.
 //!
-//! A sum is a step down a tree and a page that is written. The sums of an agent's hours lie beside each other, so that the more hours
-//! are added at once, the fewer pages are written for each run. Readers add what waits, and rows drawn together are quick to read.
+//! Each changed sum costs a lookup and a written page. The sums of an agent's hours are neighbours, so adding many hours at once writes
+//! fewer pages per run. Readers add the pending rows, and merged rows are fast to read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, RandomState};

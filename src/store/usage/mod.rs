@@ -1,4 +1,4 @@
-//! Owns metered calls: storing one, and what runs and calls add to the sums.
+//! Owns metered calls: storing one, and its part of the sums.
 
 pub(in crate::store) mod calls;
 pub(in crate::store) mod fold;

@@ -1,7 +1,7 @@
-//! Owns making the sums of usage right again. What they should be is added up from runs and calls in one view of the database, and by how
-//! much they are off is added to them, a few at a time.
+//! Owns the rebuild of the sums of usage: it computes them from runs and calls in one view of the database and then adds the differences to the
+//! stored sums, a few at a time.
 //!
-//! Whoever stores a run or a call goes on meanwhile, and so does who puts what waits into the sums: neither changes by how much they are off.
+//! Concurrent writers of runs, calls and sums can continue: they do not change the differences.
 
 use std::collections::HashMap;
 use std::sync::Arc;

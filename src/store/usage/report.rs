@@ -1,4 +1,4 @@
-//! Owns the usage of a window of time: totals and breakdowns, from sums by hour and day where they suffice.
+//! Owns usage reports: totals and breakdowns, from sums by hour and day if possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! Owns the sums of usage by hour and day: figures, and what is counted in a transaction until it is stored.
+//! Owns the sums of usage by hour and day, collected during a transaction.
 //!
-//! A run stored alone would change a dozen sums: its hour and its day, of its entity and of all, by model and not. As a row that waits it
-//! changes none, and nobody waits for another's sums. Whoever reads a sum adds what waits.
+//! A single run would change a dozen sums: by hour and day, by entity and in total, with and without model. As a pending row it changes none, so
+//! transactions do not wait for each other. Readers add the pending rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns what waits to be put into the sums of usage: records of an hour, many in a row, written and read as bytes.
+//! Owns the usage records that wait to be added to the sums: many in a row, encoded as bytes.
 
 use crate::model::event::EntityKind;
 use crate::store::db::{Tx, params};

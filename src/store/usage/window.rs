@@ -1,4 +1,4 @@
-//! Owns windows of time: days of a time zone, taken apart into what sums by hour and day cover and what they leave over.
+//! Owns time windows: days of a time zone, split into whole hours and days of the sums and the rest.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -1,4 +1,4 @@
-//! Owns finding what can be imported: classes that the host registered, classes in source files, JSON files.
+//! Owns the search for importable classes: registered ones, source files, JSON files.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns what a stored definition is as a class, and as a JSON file.
+//! Owns a stored definition as a class and as a JSON file.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: ClassKi
     Ok(ordered(kind, &Value::Object(out)))
 }
 
-/// What can be written of a definition, without what nobody has to say.
+/// The exported keys of a definition, without defaults.
 fn plain(kind: ClassKind, found: &Definition) -> Map<String, Value> {
     let mut out = found.writable(resource_of(kind));
     if out.get("on_length").and_then(Value::as_str) == Some("keep") {

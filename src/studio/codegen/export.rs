@@ -1,4 +1,4 @@
-//! Owns exports: a definition as a class or a JSON file, shown or written, and what is kept of that.
+//! Owns exports: a definition as a class or a JSON file, shown or written, and its recorded class path.
 
 use std::path::PathBuf;
 
@@ -190,7 +190,7 @@ fn keep(tx: &mut Tx<'_>, tenant: &str, kind: table::DefinitionKind, id: crate::m
         return Ok(());
     }
     match table::update(tx, tenant, kind, row.revision, &row)? {
-        // Nobody else writes definitions meanwhile.
+        // No other transaction writes definitions meanwhile.
         Changed::Done | Changed::SlugTaken | Changed::Stale(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Owns files of exported code: below one folder, whole or not at all, never over another file unasked.
+//! Owns exported files: below one folder, written atomically, never over another file without consent.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -48,7 +48,7 @@ fn put(path: &Path, text: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the finished file its name: over another one only when that is wanted, whoever else writes.
+/// Renames the finished file into place; replaces another one only with consent, also under concurrent writes.
 fn settle(beside: &Path, target: &Path, overwrite: bool) -> std::io::Result<()> {
     if !overwrite {
         match fs::hard_link(beside, target) {

@@ -1,4 +1,4 @@
-//! Owns imports: an editable copy of a class or a JSON file, with the agents that it needs, all or nothing.
+//! Owns imports: an editable copy of a class or a JSON file with its agents, all or nothing.
 
 use serde_json::{Map, Value, json};
 
@@ -8,6 +8,7 @@ use super::super::writing::Origin;
 use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
+use crate::model::ids::is_slug;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::installing::{Installation, Installed, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
@@ -16,7 +17,7 @@ use crate::studio::definitions::{slugs, tools, workflows};
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
 
-/// Problems of the definition are told of the place that it comes from; agents that are missing are told as they are.
+/// Problems of the definition get its position in the source; missing agents are reported unchanged.
 fn told(spot: &Spot, error: Error) -> Error {
     let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect() };
     let fields = error.members.get("errors").and_then(Value::as_object);
@@ -33,7 +34,7 @@ fn told(spot: &Spot, error: Error) -> Error {
 fn slug_of(incoming: &Incoming) -> Result<Option<String>> {
     match incoming.text("slug") {
         "" => Ok(None),
-        slug if slugs::is_slug(slug) => Ok(Some(slug.to_owned())),
+        slug if is_slug(slug) => Ok(Some(slug.to_owned())),
         slug => Err(Error::field("slug", format!("slug is none: `{slug}`"))),
     }
 }

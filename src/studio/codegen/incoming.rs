@@ -1,4 +1,4 @@
-//! Owns what comes in as code: the definition of a class or a JSON file, in one form, with the place that problems are told of.
+//! Owns incoming code: the definition of a class or a JSON file in one form, with positions for problems.
 
 use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ const MEMBERS: [&str; 6] = ["meta", "graph", "agents", "definition", "state_sche
 /// So many agents come along with a workflow: all of them are written at once.
 const MOST_AGENTS: usize = 500;
 
-/// So many unknown keys are told of at once.
+/// The limit of unknown keys in one message.
 const MOST_TOLD: usize = 20;
 
 fn not_known(key: &str) -> String {
@@ -36,7 +36,7 @@ pub(crate) struct Incoming {
     pub(super) spot: Spot,
 }
 
-/// What problems are told of.
+/// The position of problems.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     pub(super) file: String,

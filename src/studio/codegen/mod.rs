@@ -1,4 +1,4 @@
-//! Owns code in the facade: which of it is switched on, definitions as classes, classes and JSON files as definitions.
+//! Owns code in the facade: its switches, exports and imports.
 
 mod classes;
 mod definition;

@@ -1,4 +1,4 @@
-//! Owns classes that the host registered: they are there as definitions that nobody can write, whatever is switched off.
+//! Owns classes that the host registers: read-only definitions, independent of the switches.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::codegen::{ClassKind, FoundClass};
 use crate::error::{Error, Result};
 use crate::host::HostDeclaration;
 use crate::model::graph::Graph;
+use crate::model::ids::is_slug;
 use crate::model::{Id, Timestamp};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::installing::reference;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
-use crate::studio::definitions::slugs;
 
 /// A registered definition.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ fn made(catalog: &Catalog, class: &str, inner: &str, kind: ClassKind, body: &Val
     }
     written.body.insert("locked".into(), true.into());
     written.body.insert("class_path".into(), class.into());
-    let slug = if slugs::is_slug(slug) { slug.to_owned() } else { written.usual_slug(resource) };
+    let slug = if is_slug(slug) { slug.to_owned() } else { written.usual_slug(resource) };
     let definition = Definition {
         id: id_of(class, inner),
         slug,
@@ -88,7 +88,7 @@ fn of_class(catalog: &Catalog, class: &str, definition: &Value) -> Result<Vec<Re
     Ok(all)
 }
 
-/// Everything that the host registered. What is none is left out, and told once: the registry shows it, and importing it says why.
+/// All registered classes. An invalid one is left out and logged once; the registry lists it, and importing it says why.
 pub(in crate::studio) fn all_of(catalog: &Catalog, declaration: &HostDeclaration) -> Vec<Registered> {
     let mut all = Vec::new();
     for (class, definition) in &declaration.classes {

@@ -1,4 +1,4 @@
-//! Owns looking through folders for files to read: bounded, in a fixed order, never out of the folder by a link.
+//! Owns the walk through folders of files to import: limited, in a fixed order, never out of the folder by a link.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Owns the fields of an agent: what may be written, the defaults, the references to tools.
+//! Owns the fields of an agent: allowed values, defaults, references to tools.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns what the configuration and the host bring beside the stored definitions: schemas, tools, servers, defaults.
+//! Owns the definitions of configuration and host besides the stored ones: schemas, tools, servers, defaults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ impl Catalog {
         servers
     }
 
-    /// The tools of an MCP server, as far as it told them.
+    /// The known tools of an MCP server.
     pub(in crate::studio) fn server_tools(&self, tenant: &str, slug: &str) -> Vec<String> {
         self.mcp.known(tenant, slug).map(|names| names.to_vec()).unwrap_or_default()
     }

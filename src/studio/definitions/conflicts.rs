@@ -1,4 +1,4 @@
-//! Owns what stands in the way of a write: a stale revision or draft, a definition of the host, a definition that others use.
+//! Owns the conflicts of a write: a stale revision or draft, a definition of the host, a definition in use.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Owns drafts: a graph under way beside its workflow, valid or not, with a revision of its own.
+//! Owns drafts: an unsaved graph of a workflow, valid or not, with its own revision.
 
 use serde_json::{Map, Value, json};
 

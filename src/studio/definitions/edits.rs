@@ -1,4 +1,4 @@
-//! Owns what an edit makes of a definition.
+//! Owns the result of an edit of a definition.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns reading the fields of a body: types, ranges and defaults, with every problem kept under its dotted path.
+//! Owns the parsing of body fields: types, ranges, defaults, and problems by dotted path.
 
 use serde_json::{Map, Value, json};
 
@@ -174,7 +174,7 @@ impl<'a> Fields<'a> {
         given
     }
 
-    /// Who puts what a search found in order; null for nobody.
+    /// The reranker; null for none.
     pub(in crate::studio) fn rerank(&mut self, key: &str) -> Value {
         match Rerank::parse(&self.object(key)) {
             Ok(Some(Rerank { provider, model, candidates })) => json!({"provider": provider, "model": model, "candidates": candidates}),

@@ -1,4 +1,4 @@
-//! Owns storing what comes with agents of its own: those that are there are used by their slug, others are made, all or nothing.
+//! Owns the storage of definitions with their agents: existing ones are reused by slug, others created, all or nothing.
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ enum Found {
     New(Written),
 }
 
-/// What was found and checked while nobody waited for the writer.
+/// What was found and checked before the write transaction.
 #[derive(Clone)]
 struct Checked {
     agents: Vec<Found>,

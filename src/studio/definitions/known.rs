@@ -1,4 +1,4 @@
-//! Owns what validation asks of the stored definitions, answered while a transaction is open.
+//! Owns the lookups of validation in stored definitions, inside a transaction.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

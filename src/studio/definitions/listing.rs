@@ -9,10 +9,11 @@ use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::resource::{Definition, Resource};
 use crate::studio::definitions::workflows;
+use crate::studio::knowledge::documents;
 use crate::studio::lists::{ListQuery, Page};
 use crate::studio::reach::Refusal;
 use crate::studio::runs::summaries::RunSummary;
-use crate::studio::{Scope, Studio, documents};
+use crate::studio::{Scope, Studio};
 
 /// Where a page begins: behind a stored definition, or behind one of the configuration.
 enum Place {

@@ -1,4 +1,4 @@
-//! Owns finding, making, changing and deleting definitions of all kinds.
+//! Owns definitions of all kinds: find, create, change, delete.
 
 pub(in crate::studio) mod agents;
 pub mod catalog;
@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use super::reach::{Refusal, user_id};
 use super::writing::{Origin, Writer};
-use super::{Scope, Studio, documents};
+use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
 use crate::store::{StoreError, Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
@@ -39,8 +39,9 @@ use crate::studio::definitions::fields::object_of;
 use crate::studio::definitions::resource::{Definition, Resource, Written, expected_revision};
 use crate::studio::definitions::settle::{settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
+use crate::studio::knowledge::documents;
 
-/// What is told when others always came between.
+/// The error if other writes were always first.
 pub(in crate::studio) const RESTLESS: &str = "others keep changing this definition; nothing was changed; try again";
 /// How often a write is tried again when another one came between.
 pub(in crate::studio) const ATTEMPTS: usize = 8;
@@ -205,7 +206,7 @@ impl Studio {
         self.change(scope, resource, id, Edit::Patch(body.clone()), expected).await
     }
 
-    /// What was read of a body. What is not there is told before what is wrong with the body.
+    /// A parsed body. A missing object is reported before an invalid body.
     pub(super) async fn read_for<T>(&self, scope: &Scope, resource: Resource, id: &str, read: Result<T>) -> Result<T> {
         if read.is_err() {
             self.get(scope, resource, id).await?;

@@ -1,8 +1,9 @@
-//! Owns what the five kinds of definitions have in common: names, how one is read from a body, how one is shown.
+//! Owns the common part of the five kinds of definitions: names, parsing, display.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::model::ids::is_slug;
 use crate::model::{Id, Timestamp};
 use crate::store::definitions::{DefinitionKind, DefinitionRow};
 use crate::studio::definitions::catalog::Catalog;
@@ -199,7 +200,7 @@ fn read_name(resource: Resource, fields: &mut Fields<'_>) -> String {
 
 fn read_slug(fields: &mut Fields<'_>) -> Option<String> {
     let slug = fields.text("slug", 255)?;
-    if !slugs::is_slug(slug) {
+    if !is_slug(slug) {
         fields.wrong("slug", "must be lower-case words and digits joined by single hyphens, 1 to 80 long");
     }
     Some(slug.to_owned())

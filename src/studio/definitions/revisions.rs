@@ -1,4 +1,4 @@
-//! Owns the saved revisions of workflows: listing them, reading one, making one the newest again.
+//! Owns the saved revisions of workflows: list, read, restore.
 
 use serde_json::{Map, Value, json};
 

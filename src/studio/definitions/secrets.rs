@@ -1,4 +1,4 @@
-//! Owns telling a secret's name from a secret: values are never stored, only `secret:NAME` is.
+//! Owns the check of secrets in definitions: only `secret:NAME` is stored, never a value.
 
 use serde_json::{Map, Value};
 

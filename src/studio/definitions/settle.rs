@@ -1,4 +1,4 @@
-//! Owns the checks of a body that need the database: references to other definitions, the graph of a workflow.
+//! Owns the checks of a body that need the database: references, and the graph of a workflow.
 
 use std::collections::HashSet;
 

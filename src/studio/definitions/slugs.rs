@@ -1,25 +1,16 @@
-//! Owns slugs: how a name becomes one, which are allowed and free, what follows on a collision.
+//! Owns the slugs of definitions: makes one from a name, checks that it is free, adds a number on a collision.
 
 use super::catalog::Catalog;
 use super::resource::{Resource, Written};
 use crate::error::{Error, Kind};
 use crate::model::Id;
+use crate::model::ids::LONGEST_SLUG;
 use crate::store::definitions as table;
 use crate::store::{StoreError, Tx};
 use crate::studio::reach::Refusal;
 
 /// Words that follow `/workflows/` in paths of the studio's own: no workflow may be named by them.
 pub(crate) const WORDS_OF_PATHS: [&str; 3] = ["preview", "runs", "traces"];
-
-/// The longest slug.
-const MOST: usize = 80;
-
-/// Is this a slug: lower-case words and digits with single hyphens between them?
-#[must_use]
-pub fn is_slug(text: &str) -> bool {
-    text.len() <= MOST
-        && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
-}
 
 /// The slug of a name; `otherwise` when nothing of it can be kept.
 #[must_use]
@@ -33,7 +24,7 @@ pub fn from_name(name: &str, otherwise: &str) -> String {
             None => {}
         }
     }
-    slug.truncate(MOST);
+    slug.truncate(LONGEST_SLUG);
     let slug = slug.trim_end_matches('-');
     if slug.is_empty() { otherwise.to_owned() } else { slug.to_owned() }
 }
@@ -46,7 +37,7 @@ const NEAR: u64 = 16;
 pub fn first_free<E>(slug: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
     let numbered = |number: u64| {
         let end = format!("-{number}");
-        let kept = slug.get(..MOST - end.len()).unwrap_or(slug).trim_end_matches('-');
+        let kept = slug.get(..LONGEST_SLUG - end.len()).unwrap_or(slug).trim_end_matches('-');
         format!("{kept}{end}")
     };
     if !taken(slug)? {
@@ -141,6 +132,7 @@ const fn plain(letter: char) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ids::is_slug;
     use std::convert::Infallible;
 
     #[test]

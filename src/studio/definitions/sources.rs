@@ -1,4 +1,4 @@
-//! Owns what runs are made from: a checked graph and the definitions that it uses, kept ready until a definition changes.
+//! Owns the sources of runs: a checked graph with its definitions, cached until a definition changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;

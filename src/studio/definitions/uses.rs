@@ -1,4 +1,4 @@
-//! Owns what definitions say of each other: the agents, tools, servers, bases and schemas that a graph or an agent names.
+//! Owns the references between definitions: agents, tools, servers, bases and schemas.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns the fields of a workflow, the graph of a new one, and what its graph is told to be worth.
+//! Owns the fields of a workflow, the graph of a new one, and the validation result of its graph.
 
 use std::collections::HashSet;
 

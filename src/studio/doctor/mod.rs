@@ -1,4 +1,4 @@
-//! Owns the doctor: what is right, doubtful or wrong with this studio, as data; nothing is changed.
+//! Owns the doctor: all checks of a studio as data, without changes.
 
 mod models;
 mod outside;
@@ -14,7 +14,7 @@ use crate::config::Config;
 pub enum Level {
     /// As it should be.
     Fine,
-    /// It works, and somebody should look.
+    /// It works, but needs attention.
     Warn,
     /// It does not work.
     Fail,
@@ -90,7 +90,7 @@ impl Diagnosis {
 }
 
 impl Studio {
-    /// Looks at everything that a running studio needs. A part that cannot be looked at is told as that; the rest still is.
+    /// Checks everything that a running studio needs. A check that cannot run is reported; the others still run.
     pub async fn doctor(&self, examination: Examination) -> Diagnosis {
         let mut found = Diagnosis::default();
         configuration(self.config(), &mut found);

@@ -1,4 +1,4 @@
-//! Owns what the doctor sees of the models that are in use: those that end, those that nobody knows, and the age of the table.
+//! Owns the checks of the doctor for models in use: retired and unknown ones, and the age of the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::store::upkeep::health;
 /// Definitions that are read at once.
 const DEFINITIONS: usize = 200;
 const DAY: i64 = 86_400_000;
-/// Who uses a model that ends within so many days is told.
+/// The number of days before its end in which a model is reported.
 const NOTICE: i64 = 60;
 /// A table that is older knows too little.
 const STALE: i64 = 90;

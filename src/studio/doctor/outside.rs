@@ -1,4 +1,4 @@
-//! Owns what the doctor sees around the database: files, prices, secrets, providers.
+//! Owns the checks of the doctor outside the database: files, prices, secrets, providers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn writable(what: &str, folder: &Path, found: &mut Diagnosis) {
     }
 }
 
-/// Files that cannot be used are skipped where templates are listed; here they are told.
+/// Invalid template files, which lists of templates skip.
 fn templates(config: &Config, found: &mut Diagnosis) {
     if !config.templates_enabled {
         return;
@@ -144,7 +144,7 @@ pub(super) async fn providers(studio: &Studio, found: &mut Diagnosis) {
     }
 }
 
-/// Other systems that are told of runs: their keys, and what this process could not tell so far.
+/// Receivers of spans: their keys, and failed deliveries of this process.
 pub(super) async fn observability(studio: &Studio, found: &mut Diagnosis) {
     let counts = studio.observability();
     for (at, (target, problem)) in studio.world().observer.problems().await.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Owns what the doctor sees in the database: whether it can be used, its schema, its clock, and what waits in it.
+//! Owns the checks of the doctor in the database: access, schema, clock, waiting work.
 
 use super::{Diagnosis, Studio};
 use crate::model::Timestamp;
@@ -10,9 +10,9 @@ use crate::store::upkeep::health;
 const TAKEOVER: i64 = 15_000;
 /// A job that could begin should, before this.
 const WAITING: i64 = 30_000;
-/// What nobody has gone on with for so long waits too long.
+/// The time after which waiting work is reported.
 const STALE: i64 = 600_000;
-/// A difference of clocks that nobody needs to look at.
+/// A tolerable difference of clocks.
 const CLOSE: i64 = 1_000;
 /// Other hosts may be configured with longer leases than this one, but not with much longer ones.
 const LONGEST_LEASE: i64 = 3_600_000;

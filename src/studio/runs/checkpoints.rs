@@ -1,4 +1,4 @@
-//! Owns node checkpoints as people see them.
+//! Owns node checkpoints for people: list and delete.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns how the values of one step are cut, so that looking at it stays cheap: each gets 64 KiB of JSON.
+//! Owns the truncation of a step's values to 64 KiB of JSON each, for display.
 
 use serde_json::Value;
 

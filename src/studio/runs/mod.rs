@@ -1,4 +1,4 @@
-//! Owns what can be done with runs: start, answer, retry, cancel, follow, delete.
+//! Owns the operations on runs: start, answer, retry, cancel, follow, delete.
 
 pub(in crate::studio) mod checkpoints;
 pub(in crate::studio) mod cutting;
@@ -153,7 +153,7 @@ impl Studio {
         .await
     }
 
-    /// A refusal of a run's state tells that state, also where the store refused because another hand was quicker.
+    /// Adds the run's state to a refusal, also if a concurrent request was first.
     pub(super) async fn with_status<T>(&self, scope: &Scope, run: &str, done: Result<T>) -> Result<T> {
         let error = match done {
             Err(error) if error.kind == Kind::InvalidState && !error.members.contains_key("run_status") => error,
@@ -167,7 +167,7 @@ impl Studio {
         })
     }
 
-    /// Follows a run from a position; none when it rests and nothing follows.
+    /// Follows a run from a position; none if it has paused or ended and nothing follows.
     ///
     /// # Errors
     /// An unknown run; the store.

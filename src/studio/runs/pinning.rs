@@ -1,4 +1,4 @@
-//! Owns pinning: the definitions that a run uses, as they are when it starts.
+//! Owns pinning: the definitions of a run as they are at its start.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Owns lists of runs: over everything, of one workflow by pages, and how many wait or work.
+//! Owns lists of runs: all, by workflow in pages, and the counts of waiting and active ones.
 
 use std::sync::Arc;
 

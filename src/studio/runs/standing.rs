@@ -1,4 +1,4 @@
-//! Owns where a run stands, as those who go on with a conversation need to know it: its open pauses, what was answered, its position.
+//! Owns the position of a run for chat clients: open pauses, given answers, last event.
 
 use serde_json::{Map, Value, json};
 

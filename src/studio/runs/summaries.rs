@@ -1,4 +1,4 @@
-//! Owns how a run is shown in lists: the run summary and its usage fields, written as JSON.
+//! Owns the run summary in lists with its usage fields, as JSON.
 
 use serde_json::{Map, Value};
 
@@ -71,7 +71,7 @@ impl Written<'_> {
 
     fn text(&mut self, before: &str, text: &str) {
         self.0.extend(before.as_bytes());
-        // Hardly a text has anything to escape: looked at as a whole, that is told many bytes at once.
+        // Few texts need escapes: scanning a whole text checks many bytes at once.
         let escapes = text.bytes().fold(false, |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
         if escapes {
             self.0.extend(Value::from(text).to_string().as_bytes());

@@ -1,4 +1,4 @@
-//! Owns trying a stored tool out: one call, as a run makes it.
+//! Owns the test of a stored tool: one call as in a run.
 
 use std::time::Instant;
 

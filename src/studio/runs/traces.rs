@@ -1,4 +1,4 @@
-//! Owns the trace JSON: a run as people and other programs read it.
+//! Owns the trace JSON of a run.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl Studio {
         Value::Object(head)
     }
 
-    /// The last events of an async run that its steps told.
+    /// The last events from the steps of an async run.
     fn progress(&self, loaded: &Loaded, own: bool) -> Vec<Value> {
         if !own || loaded.row.mode != "async" || !self.config().async_progress.enabled {
             return Vec::new();

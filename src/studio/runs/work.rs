@@ -1,4 +1,4 @@
-//! Owns being a worker: a program that takes runs from the queue until it is told to stop.
+//! Owns the worker program: takes runs from the queue until it is told to stop.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Owns template files: what one must say, and which ones a folder has.
+//! Owns template files: their required content, and the files of a folder.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::model::graph::Graph;
+use crate::model::ids::is_slug;
 use crate::studio::definitions::fields::{Fields, Problems};
-use crate::studio::definitions::slugs::is_slug;
 
 /// Bytes of one file.
 const BYTES: u64 = 2 << 20;

@@ -1,4 +1,4 @@
-//! Owns what installing a template writes: the agents that are not there yet, and a workflow of its own each time.
+//! Owns the install of a template: missing agents and a new workflow.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns templates of agents and workflows: which there are, how they are shown, what installing one would do.
+//! Owns templates of agents and workflows: list, display, preview of an install.
 
 mod bundled;
 mod file;

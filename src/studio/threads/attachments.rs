@@ -1,4 +1,4 @@
-//! Owns files that people send: taking them in, giving them out, the rule who may read them.
+//! Owns uploaded files: storing and reading them, and who may read them.
 
 use std::sync::Arc;
 
@@ -180,7 +180,7 @@ impl Studio {
     }
 }
 
-/// The bytes of a file in its folder. Somebody else may have removed them: then the file is no more.
+/// The bytes of a file in its folder; none if another process has deleted them.
 fn lying(room: Option<&FileRoom>, tenant: &str, key: &str) -> Result<Vec<u8>> {
     let gone = || Error::not_found("attachment", key);
     room.ok_or_else(gone)?.get(tenant, key).map_err(|error| {

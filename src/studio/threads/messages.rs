@@ -1,4 +1,4 @@
-//! Owns the messages of a thread as people read them.
+//! Owns the messages of a thread for people.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Owns threads as people see them: lists, messages, runs on a thread, deletion.
+//! Owns threads for people: lists, messages, runs of a thread, deletion.
 
 pub mod attachments;
 pub(in crate::studio) mod messages;
@@ -134,7 +134,7 @@ impl Studio {
         .await
     }
 
-    /// Deletes a thread with its messages; its runs stay. Refused while a run on it is not at rest.
+    /// Deletes a thread with its messages; its runs stay. Refused while one of its runs is active or queued.
     pub async fn delete_thread(&self, scope: &Scope, thread: &str) -> Result<()> {
         let (tenant, id) = (scope.tenant.clone(), thread.to_owned());
         let files = self

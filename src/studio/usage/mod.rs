@@ -1,4 +1,4 @@
-//! Owns the usage export: what runs used in a window of days, and what one run used.
+//! Owns the usage export: the usage of a window of days, and of one run.
 
 pub(in crate::studio) mod query;
 
@@ -70,7 +70,7 @@ impl Studio {
     }
 }
 
-/// Whose runs a query counts; nobody's when it names what is not there.
+/// The runs that a query counts; none if it names an unknown entity.
 fn whose(
     tx: &mut Tx<'_>,
     tenant: &str,
@@ -93,7 +93,7 @@ fn whose(
     Ok(of)
 }
 
-/// What runs used in a window of days, as it is told; a breakdown may have as many entries as there are threads.
+/// The usage of a window of days as JSON; a breakdown may have one entry for each thread.
 #[derive(Clone, Debug)]
 pub struct WindowUsage {
     currency: String,

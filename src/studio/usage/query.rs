@@ -1,4 +1,4 @@
-//! Owns what the usage export may be asked: days, whose runs, which model, a breakdown.
+//! Owns the query parameters of the usage export.
 
 use jiff::civil::Date;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Owns the door by which fuzzing and hostile trials reach scripts.
+//! Owns the entry points of fuzzing to scripts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Owns the builder tool: a JavaScript function that people write, run apart from everything else.
+//! Owns builder tools: JavaScript functions of users, in a sandbox.
 
 #[cfg(all(feature = "fuzzing", feature = "script"))]
 pub mod fuzzing;

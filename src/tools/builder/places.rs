@@ -1,4 +1,4 @@
-//! Owns how many scripts may be at work at once, those included that do not stop.
+//! Owns the slots for concurrent scripts, including abandoned ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::sync::Mutex;
 
-/// Scripts at work at once; with 64 MiB each that is what they can take together.
+/// The limit of concurrent scripts, and, with 64 MiB each, of their memory.
 const PLACES: usize = 4;
 /// Of these, one tenant has at most so many: the scripts of another always find one that is free, or soon will be.
 const OF_TENANT: usize = PLACES - 1;

@@ -1,4 +1,4 @@
-//! Owns the thread of a script: the caller gets its answer in time, whatever the script does.
+//! Owns the thread of a script: the caller gets an answer in time even if the script does not stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub(super) struct Script {
     pub(super) places: Places,
 }
 
-/// A script at work. Dropped before it ended, it is told to stop and given up.
+/// A running script. Dropping it stops and abandons the script.
 struct Work {
     answer: oneshot::Receiver<Result<String, Failed>>,
     unwanted: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Owns which addresses belong to the public internet.
+//! Owns the list of public internet addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

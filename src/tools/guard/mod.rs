@@ -1,4 +1,4 @@
-//! Owns the guarded way out: URLs that people write reach the hosts and addresses that the configuration allows, no others.
+//! Owns the address check of outgoing requests: URLs of users reach only allowed hosts and addresses.
 
 mod address;
 mod patterns;

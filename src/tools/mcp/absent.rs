@@ -1,4 +1,4 @@
-//! Owns what a build without the MCP client says of MCP servers.
+//! Owns the errors about MCP servers in a build without the MCP client.
 
 use std::sync::Arc;
 use std::time::Duration;

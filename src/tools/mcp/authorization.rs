@@ -1,4 +1,4 @@
-//! Owns the tokens of a server that wants authorization: the host is asked with the server's own words, and what it gives is used from then on.
+//! Owns the OAuth tokens of a server: requested from the host with the server's challenge, then reused.
 
 use std::sync::Arc;
 

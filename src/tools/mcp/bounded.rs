@@ -1,7 +1,7 @@
-//! Owns the bound on what a server asks of us: requests that wait for our answer, and how many come in a time.
+//! Owns the limits on a server's requests: queued answers, and requests in a time.
 //!
-//! Every request of a server is answered by a task of its own. A server that asks faster than it reads our answers would fill the
-//! memory of the host, so no more is read from it while many answers wait, and a connection on which that does not end is ended.
+//! Each request of a server is answered by a separate task. A server that asks faster than it reads answers would fill the memory of the host. So
+//! nothing more is read from it while many answers are queued, and a connection that stays in this state is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

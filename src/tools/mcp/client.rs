@@ -1,4 +1,4 @@
-//! Owns what servers may ask of us: a question to a person, where the host answers such. Sampling and roots are refused; changes are noted.
+//! Owns the requests that servers may send: questions to a person if the host answers them; sampling and roots are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Owns what the result of a call becomes: structured content as JSON, else the texts, other content described.
+//! Owns the result of a call: structured content as JSON, else texts, with other content described.
 
 use crate::model::parts::NewFile;
 use crate::model::parts::sniff::sniff;

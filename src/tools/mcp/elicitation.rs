@@ -1,4 +1,4 @@
-//! Owns questions of servers for which no run waits: which call asks, the host that is asked, its answer held against the form.
+//! Owns questions of servers that cannot pause a run: the call, the host's answer, its check against the form.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns servers that are programs where programs cannot be started in a group of their own: they are refused.
+//! Owns the refusal of `stdio` servers on systems without process groups.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Owns the doors by which fuzzing and hostile trials reach what MCP servers say, and how they are defined.
+//! Owns the entry points of fuzzing to messages and definitions of MCP servers.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Owns the way to one server: a connection that is opened again when it was lost, not too often, and calls on it.
+//! Owns the link to one server: a connection that is reopened when lost, at a limited rate, and calls on it.
 
 use std::collections::VecDeque;
 use std::ops::Deref;

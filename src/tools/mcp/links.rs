@@ -1,4 +1,4 @@
-//! Owns the connections of this engine: one for each server and its secrets, opened when it is first used, shared by all runs.
+//! Owns the connections of this engine: one per server and its secrets, opened on first use, shared by all runs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Owns one open connection to a server: its tools as they were listed, calls on it, its end.
+//! Owns one open connection to a server: its list of tools, calls, its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Owns opening a connection: the stateless protocol is tried first, the one with a handshake where the server does not know it.
+//! Owns the opening of a connection: the stateless protocol first, then the handshake.
 
 use std::sync::Arc;
 use std::time::Duration;

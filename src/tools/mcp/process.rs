@@ -1,4 +1,4 @@
-//! Owns a program that was started: its process group, and its end without anything left behind.
+//! Owns a started program: its process group, and the end of the whole group.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

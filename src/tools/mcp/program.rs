@@ -1,4 +1,4 @@
-//! Owns speaking with a program over its pipes: one message a line; what it says beside that is drained and its end kept.
+//! Owns the messages to a program over its pipes: one per line; other output is read and its end kept.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

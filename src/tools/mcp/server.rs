@@ -1,4 +1,4 @@
-//! Owns what the definition of an MCP server says: how it is reached, what it may start, which secrets it takes.
+//! Owns the definition of an MCP server: its transport, its command, its secrets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

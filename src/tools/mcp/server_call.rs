@@ -1,4 +1,4 @@
-//! Owns one call as a server gets it: its parameters, whether it may ask a person, and what it asked.
+//! Owns one call to a server: its parameters, whether it may ask a person, and its questions.
 
 use std::sync::Arc;
 

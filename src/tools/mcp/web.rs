@@ -1,4 +1,4 @@
-//! Owns HTTP to MCP servers: guarded addresses, redirects only within one origin, authorization where it is wanted, failures in words.
+//! Owns HTTP to MCP servers: checked addresses, redirects within one origin, authorization, failures in words.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

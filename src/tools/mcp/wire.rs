@@ -1,4 +1,4 @@
-//! Owns the wire between the protocol and whatever carries it: whole messages out, whole messages in, an end.
+//! Owns the interface between protocol and transport: whole messages in and out, and an end.
 
 use std::sync::LazyLock;
 

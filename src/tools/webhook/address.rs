@@ -1,4 +1,4 @@
-//! Owns the URL of a webhook: where parameters may stand in it, and how they are put there.
+//! Owns the URL of a webhook: the allowed places of parameters, and their insertion.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

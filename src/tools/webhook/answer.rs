@@ -1,4 +1,4 @@
-//! Owns what a webhook's answer means: a result, or an error that names the status.
+//! Owns the result of a webhook's answer, or an error that names the status.
 
 use serde_json::value::RawValue;
 

@@ -1,4 +1,4 @@
-//! Owns the headers of a webhook: which may be set, how parameters and secrets get into them.
+//! Owns the headers of a webhook: allowed names, parameters and secrets in values.
 
 use std::collections::BTreeSet;
 

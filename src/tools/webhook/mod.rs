@@ -1,4 +1,4 @@
-//! Owns the webhook: a stored tool that is an HTTP request.
+//! Owns webhooks: stored tools that send an HTTP request.
 
 mod address;
 mod answer;

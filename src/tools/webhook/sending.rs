@@ -1,4 +1,4 @@
-//! Owns sending a webhook's request: redirects checked one by one, answers read up to a limit.
+//! Owns the request of a webhook: redirects checked one by one, answers read up to a limit.
 
 use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};

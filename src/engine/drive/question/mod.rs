@@ -1,4 +1,4 @@
-//! Owns questions of tools to people: how a pause puts them, and what a person's text says to them.
+//! Owns questions of tools to people: the pause for a question, and the parsing of the answer.
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A value that somebody wrote. What does not fit stays text, which the schema refuses.
+    /// A value from a person's text. If it does not fit it stays text, which the schema refuses.
     fn value(&self, text: &str) -> Value {
         let text = text.trim();
         let chosen = |text: &str| {

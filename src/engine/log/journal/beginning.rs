@@ -1,4 +1,4 @@
-//! Owns how a run is stored for the first time: with all that it did until it had to wait, so that a short run is one write.
+//! Owns the first write of a run: everything up to its first wait, so that a short run needs one write.
 
 use std::sync::Arc;
 

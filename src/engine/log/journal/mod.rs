@@ -1,4 +1,4 @@
-//! Owns the one way into a run's log: accept, fold, tell, store. Nothing else appends.
+//! Owns the only writer of a run's log: check, fold, publish, store.
 
 mod beginning;
 mod pace;
@@ -49,7 +49,7 @@ const AHEAD: usize = 4096;
 const AHEAD_BYTES: usize = 8 << 20;
 /// Pieces of text that may wait before they are stored without an entry.
 const TEXTS: usize = 256;
-/// Pieces of text that may be told before they are stored: fewer than the numbers that a crash skips.
+/// Pieces of text that may be published before they are stored: fewer than the numbers that a crash skips.
 const UNSTORED: u64 = LOST_TOKENS / 2;
 
 /// Who works on a run, and how it came to them.
@@ -114,9 +114,9 @@ pub struct Journal {
     beginning: Mutex<Option<Box<Beginning>>>,
     /// What is being written, or waits to be written again.
     writing: Mutex<Option<Arc<Append>>>,
-    /// Pieces of text that were told and are not stored.
+    /// Pieces of text that were published and are not stored.
     unstored: AtomicU64,
-    /// About their bytes, as readers are told.
+    /// Their approximate size in bytes, as published.
     unstored_bytes: AtomicU64,
     durable: AtomicU64,
     changed: Notify,
@@ -194,12 +194,12 @@ impl Journal {
         self.core.lock()
     }
 
-    /// What other systems are told of it.
+    /// The spans for collectors.
     pub(in crate::engine) const fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// What nobody else gets of it.
+    /// The values to mask.
     pub(in crate::engine) const fn masking(&self) -> &Masking {
         &self.masking
     }
@@ -289,12 +289,12 @@ impl Journal {
         add(&mut self.core.lock().pending.append);
     }
 
-    /// Tells a piece of text, or of what a model thinks, at once; it is stored soon.
+    /// Publishes a piece of text or reasoning at once; it is stored later.
     pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, as_what: (bool, bool), delta: &str) {
         self.text(lane, step, as_what, delta, false);
     }
 
-    /// Tells a whole text. It is stored with the next entry, and readers see it then: whoever takes the run over before tells it again.
+    /// Publishes a whole text, which is stored with the next entry and visible then. After a takeover before that, the new owner publishes it again.
     pub(in crate::engine) fn whole_text(self: &Arc<Self>, lane: LaneId, step: Id, publish_reply: bool, text: &str) {
         self.text(lane, step, (publish_reply, false), text, true);
     }
@@ -349,7 +349,7 @@ impl Journal {
         });
     }
 
-    /// Gives the lease back with the next write: the run is left for whoever takes it over.
+    /// Releases the lease with the next write, so that another worker can take the run over.
     pub fn release(self: &Arc<Self>) {
         let mut core = self.core.lock();
         (core.pending.released, core.pending.release_waits) = (true, true);
@@ -396,7 +396,7 @@ impl Journal {
         self.durable_to(1).await
     }
 
-    /// Shows what nobody stores; waits while a reader is far behind, since there is no log to read it back from.
+    /// Publishes entries of a run that is not stored; waits for slow readers, because there is no log to read from.
     async fn show(&self, head: Seq) -> Result<(), Lost> {
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);

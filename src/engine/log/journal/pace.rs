@@ -1,5 +1,5 @@
-//! Owns how far a model may be ahead of the store and of readers: what it says is read no faster than it can be kept, and a burst is told
-//! in larger pieces.
+//! Owns the back pressure between a model, the store and the readers: an answer is read no faster than it can be stored, and a burst is
+//! published in larger pieces.
 
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
@@ -21,7 +21,7 @@ const DRAWN: usize = 4 << 10;
 /// How long pieces are drawn together at most for a reader that is behind.
 const DRAWING: Duration = Duration::from_millis(20);
 
-/// About the bytes of a piece of text as it is told.
+/// The approximate size of a published piece of text.
 pub(in crate::engine) const fn weight(delta: &str) -> u64 {
     160 + delta.len() as u64
 }
@@ -29,7 +29,7 @@ pub(in crate::engine) const fn weight(delta: &str) -> u64 {
 /// A piece of text; whether it is what the model thinks.
 type Piece = (bool, String);
 
-/// What a model has said and nobody was told yet.
+/// Received pieces that are not published yet.
 #[derive(Default)]
 pub(in crate::engine) struct Said(Mutex<Pieces>);
 
@@ -49,7 +49,7 @@ impl Said {
         }
     }
 
-    /// What is told next: a piece as it came, or many that are drawn together.
+    /// The next piece to publish: one as received, or several joined.
     fn next(&self, draw: Draw) -> Option<Piece> {
         let mut said = self.0.lock();
         if draw == Draw::More && said.bytes < DRAWN {
@@ -72,7 +72,7 @@ impl Said {
 /// How pieces are drawn together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Draw {
-    /// They are told as they came, unless there are very many.
+    /// They are published as received, unless there are very many.
     Nothing,
     /// What is there.
     All,
@@ -81,7 +81,7 @@ enum Draw {
 }
 
 impl Journal {
-    /// Goes on with a call to a model while there is room for what it says; tells that in order, all of it before the call ends.
+    /// Reads a model's answer while there is room for its pieces; publishes them in order, all of them before the call ends.
     pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>, said: &Said, tell: impl Fn(bool, &str)) -> T {
         let (mut call, mut room, mut result) = (pin!(call), None, None);
         let mut drawing: Option<Pin<Box<Sleep>>> = None;

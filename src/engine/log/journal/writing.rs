@@ -1,4 +1,4 @@
-//! Owns when a run's log goes to disk: what waits goes together, in order, and again when the store could not write.
+//! Owns the writes of a run's log: waiting entries together, in order, repeated after a failure of the store.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 impl Pending {
-    /// Nobody stores what waits.
+    /// No write is in progress.
     fn forget(&mut self, head: Seq) {
         self.entries.clear();
         self.tokens.clear();
@@ -150,7 +150,7 @@ impl Journal {
     /// Does not lock the run: it may be called from within `queue`.
     fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
         if !taken && self.writing.lock().as_ref().is_some_and(|append| append.made.is_some()) {
-            // The job that has the beginning tells how it ended.
+            // The job with the beginning reports the result.
             return;
         }
         let beginning = self.beginning.lock().take();

@@ -1,4 +1,4 @@
-//! Owns the questions to the host: who answers them, which of them wait to be fetched, and which answer belongs to which.
+//! Owns the calls to the host: who answers them, which wait to be fetched, and the match of answers to calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ use crate::sync::{Condvar, Mutex};
 /// The host's callback: takes a call as JSON, false when it cannot take it.
 pub(in crate::ffi) type Answering = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// Calls without an answer that nobody fetched (`log`, `tool.cancel`): the oldest of more than these are dropped.
+/// The limit of unfetched calls without an answer (`log`, `tool.cancel`); beyond it the oldest are dropped.
 const UNFETCHED: usize = 1024;
 
 /// Ids of calls are those of the process, so that no two engines give the same.
@@ -34,7 +34,7 @@ pub(super) struct Hosting {
     state: Mutex<State>,
     /// A callback came back.
     back: Condvar,
-    /// Where calls that anybody may fetch are told.
+    /// The waker for calls that can be fetched.
     news: Arc<Notification>,
     accepted: Arc<Accepted>,
 }
@@ -45,7 +45,7 @@ struct State {
     pending: HashMap<u64, Pending>,
     /// Not fetched yet, oldest first.
     waiting: VecDeque<Waiting>,
-    /// Streams that bring the calls of their run to whoever pulls them.
+    /// Streams that deliver the calls of their run inline.
     inline: HashMap<u64, Inline>,
     fetchers: Vec<Arc<Bell>>,
     /// Callbacks under way.
@@ -68,13 +68,13 @@ struct Pending {
 /// How far a call that is to be answered has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nobody has it.
+    /// No receiver has it.
     Waits,
     /// The host has it.
     Taken,
-    /// The host has it and was told that it is to end.
+    /// The host has it and has received the cancel.
     Cancelled,
-    /// Nobody has it, and nobody gets it any more.
+    /// No receiver has it, and none gets it any more.
     Withdrawn,
 }
 
@@ -93,7 +93,7 @@ struct Inline {
 /// How a call reaches the host.
 enum Way {
     Callback(Waiting),
-    /// By one of these; or, with `anybody`, by whoever asks first.
+    /// By one of these; with `anybody`, by the first that asks.
     Fetched { bells: Vec<Arc<Bell>>, anybody: bool },
 }
 
@@ -108,7 +108,7 @@ impl Drop for Underway {
 }
 
 impl State {
-    /// A call goes to the stream of its run, else to the callback, else to whoever fetches first.
+    /// A call goes to the stream of its run, else to the callback, else to the first caller of `studio_host_next`.
     fn way(&mut self, call: Waiting) -> Way {
         let owners = self.inline.values().filter(|inline| call.run.is_some() && inline.run == call.run);
         let owners: Vec<_> = owners.map(|inline| Arc::clone(&inline.bell)).collect();
@@ -149,14 +149,14 @@ impl State {
 }
 
 impl Hosting {
-    /// Declares who is called; nobody means that calls are fetched.
+    /// Sets the callback; without one, calls are fetched.
     pub(super) fn answer_by(&self, answering: Option<Answering>) {
         let before = std::mem::replace(&mut self.state.lock().answering, answering);
         // Outside the lock: dropping it may run the host's destroy function.
         drop(before);
     }
 
-    /// A call for whoever fetches calls of this engine.
+    /// A call for `studio_host_next`.
     pub(super) fn next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
         let until = deadline(timeout_ms);
         let (bell, _) = Bell::new();
@@ -237,7 +237,7 @@ impl Hosting {
         // A part of a model's answer is no result, whatever it is sent as.
         if ok == 2 || (ok == 1 && is_partial() && hears()) {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
-            // Nobody listens for chunks of this call: the result alone will do.
+            // This call has no receiver of chunks: only the result counts.
             return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));
         }
         let pending = state.pending.remove(&id).ok_or_else(unknown)?;
@@ -247,7 +247,7 @@ impl Hosting {
         pending.answer.send((answer, on_its_way)).map_err(|_| unknown())
     }
 
-    /// Tells the host something that expects no answer.
+    /// Sends the host a call without an answer.
     pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
         match self.register(op, payload, None) {
             (_, Some(Way::Callback(call))) => self.call_back(call),
@@ -284,7 +284,7 @@ impl Hosting {
         id
     }
 
-    /// Gives a call its id and finds its way; none when nobody is called any more.
+    /// Gives a call its id and its receiver; none if the host has closed.
     fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Option<Way>) {
         let id = CALLS.fetch_add(1, Ordering::Relaxed);
         let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
@@ -353,7 +353,7 @@ impl Hosting {
         Some((Underway(Arc::clone(self)), answering))
     }
 
-    /// A tool call is to end: whoever has it is told, once. False when nobody has it, and nobody gets it any more.
+    /// Ends a tool call: its host receives that once. False if no host has it; then none gets it any more.
     fn cancel(self: &Arc<Self>, payload: &Value) -> bool {
         let (run, tool_call) = (run_of(payload), payload.get("call_id"));
         let wanted = |pending: &Pending| pending.op == HostOp::ToolCall && pending.run == run && pending.tool_call.as_ref() == tool_call;

@@ -1,4 +1,4 @@
-//! Owns the messages of a snapshot: those of a thread, and those that events of the turn at work make.
+//! Owns the messages of an AG-UI snapshot: those of a thread and of the active turn.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Owns the AG-UI 1.0 events that events are told as. Pure: events in, events out.
+//! Owns the translation of events to AG-UI 1.0. Pure: events in, events out.
 
 mod messages;
 pub(super) mod request;
@@ -16,7 +16,7 @@ use super::End;
 use super::told::{Told, as_text};
 use steps::Steps;
 
-/// Tells one AG-UI run.
+/// Translates one AG-UI run.
 #[derive(Debug, Default)]
 pub(super) struct Translator {
     run: String,
@@ -48,7 +48,7 @@ impl Translator {
         Self { run, thread_id, run_id, ..Self::default() }
     }
 
-    /// Takes in what was told before this stream.
+    /// Reads the events before this stream.
     pub(super) fn remember(&mut self, past: Vec<Told>) {
         let mut told = Vec::new();
         for event in past {
@@ -214,7 +214,7 @@ impl Translator {
         self.pauses.push(told);
     }
 
-    /// Tells how the run ends; after this there is nothing to tell.
+    /// Sends the end of the run; nothing follows.
     pub(super) fn close(&mut self, usage: &[Value], out: &mut Vec<Value>) {
         let pauses = std::mem::take(&mut self.pauses);
         let end = match self.end.take() {

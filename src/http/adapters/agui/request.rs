@@ -1,4 +1,4 @@
-//! Owns what an AG-UI client posts: `RunAgentInput`, or a resume body of the studio's own routes.
+//! Owns the body of an AG-UI client: `RunAgentInput`, or a resume body of the studio's own routes.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::http::adapters::ask::{Ask, File, Interrupt, Said, given, members, name, object, objects};
 
-/// Keys of the state that the run sets itself: a client sends back what it was told.
+/// Keys of the state that the run sets itself; clients send them back.
 const OWN: [&str; 2] = ["input", "attachments"];
 /// Members of a resume body of the studio's own routes.
 const NATIVE: [&str; 5] = ["approval", "decisions", "pause_id", "node_id", "message"];

@@ -1,4 +1,4 @@
-//! Owns the steps that are open, under names that no two of them share.
+//! Owns the open steps under unique names.
 
 use serde_json::{Value, json};
 

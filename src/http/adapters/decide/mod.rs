@@ -1,4 +1,4 @@
-//! Owns what a post means where a conversation stands: a new turn, or answers to open pauses. Pure.
+//! Owns the meaning of a post for a conversation: a new turn, or answers to open pauses. Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -48,7 +48,7 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>) -> Result<Meaning> {
     told(waiting)
 }
 
-/// What a post to a given run means, which must wait for somebody.
+/// The meaning of a post to a given run, which must be paused.
 pub(super) fn meaning_for(ask: &Ask, run: &Standing) -> Result<Meaning> {
     if !ask.interrupts.is_empty() {
         return interrupted(&ask.interrupts, run);

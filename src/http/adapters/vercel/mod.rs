@@ -1,4 +1,4 @@
-//! Owns the parts of the UI message stream (version 1) that events are told as. Pure: events in, parts out.
+//! Owns the translation of events to the UI message stream (version 1). Pure: events in, parts out.
 
 pub(super) mod request;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::End;
 use super::told::{Told, as_text};
 
-/// Sources of one search that are told.
+/// The limit of reported sources of one search.
 const SOURCES: usize = 20;
 /// Figures of the run that the end of a message carries.
 const FIGURES: [&str; 9] = [
@@ -26,7 +26,7 @@ const FIGURES: [&str; 9] = [
     "unpriced",
 ];
 
-/// Tells one message.
+/// Translates one message.
 #[derive(Debug, Default)]
 pub(super) struct Translator {
     run: String,
@@ -46,7 +46,7 @@ pub(super) struct Translator {
     in_step: bool,
     /// Calls that the client has in the message.
     calls: HashSet<String>,
-    /// Calls that it may not be told again.
+    /// Calls that must not be sent to it again.
     decided: HashSet<String>,
     pauses: Vec<Told>,
     /// Where the studio is, for those outside of it.
@@ -209,7 +209,7 @@ impl Translator {
         out.push(json!({"type": "file", "url": url, "mediaType": told.text("media_type")}));
     }
 
-    /// The client that goes on with its message has the decided calls in it; edited ones it is told again.
+    /// A client that continues its message already has the decided calls; only edited ones are sent again.
     fn resolved(&mut self, told: &Told) {
         self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
         if self.message_id.is_some() {
@@ -222,7 +222,7 @@ impl Translator {
         }
     }
 
-    /// Tells how the message ends; after this there is nothing to tell.
+    /// Sends the end of the message; nothing follows.
     pub(super) fn close(&mut self, out: &mut Vec<Value>) {
         let pauses = std::mem::take(&mut self.pauses);
         match self.end.take() {

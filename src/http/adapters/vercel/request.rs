@@ -1,4 +1,4 @@
-//! Owns what the AI SDK's chat transport posts: UI messages, or the plain form.
+//! Owns the body of the AI SDK's chat transport: UI messages, or the plain form.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Owns what an expression is worth over a state.
+//! Owns the evaluation of an expression over a state.
 
 use std::cmp::Ordering;
 

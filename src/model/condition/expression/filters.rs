@@ -1,4 +1,4 @@
-//! Owns the filters of expressions. This list is all there are: each looks at its input under the meter, and counts what it makes.
+//! Owns the complete list of filters of expressions; each meters its input and its result.
 
 use std::cmp::Ordering;
 

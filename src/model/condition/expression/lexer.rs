@@ -1,4 +1,4 @@
-//! Owns the words of an expression: names, numbers, texts and signs.
+//! Owns the lexer of expressions: names, numbers, strings and operators.
 
 /// One word.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Owns the operators on values: arithmetic, joined texts and lists, repetition, parts of lists, ranges.
+//! Owns the operators on values: arithmetic, concatenation, repetition, slices, ranges.
 
 use super::meter::{Meter, Outcome};
 use super::syntax::Operation;

@@ -1,4 +1,4 @@
-//! Owns what one evaluation may cost: work and memory are counted before they are spent.
+//! Owns the limits of one evaluation: steps and memory are counted before they are used.
 
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
-//! Owns expression tests: one Jinja expression over `state`, whose depth is bounded when it is read, whose work and memory when it is evaluated.
+//! Owns expression tests: one Jinja expression over `state`, with limits on depth, steps and memory.
 //!
-//! The language is that of minijinja's expressions with the filters and tests that are listed; a test compares both.
+//! The language is that of minijinja's expressions with the listed filters and tests; a test compares both implementations.
 
 mod evaluate;
 mod filters;

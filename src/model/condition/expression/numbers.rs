@@ -1,4 +1,4 @@
-//! Owns the filters that make numbers.
+//! Owns the numeric filters of expressions.
 
 use super::filters::Given;
 use super::meter::{Meter, Outcome};

@@ -1,4 +1,4 @@
-//! Owns reading an expression: how tight its operators bind, and how deep its brackets may nest.
+//! Owns the parser of expressions: precedence of operators, depth of brackets.
 
 use super::filters::{self, Filter};
 use super::lexer::{Token, tokens};

@@ -1,4 +1,4 @@
-//! Owns what `is` can ask of a value.
+//! Owns the tests after `is` in expressions.
 
 use std::cmp::Ordering;
 

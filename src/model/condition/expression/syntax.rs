@@ -1,4 +1,4 @@
-//! Owns what an expression is made of, once it was read.
+//! Owns the syntax tree of expressions.
 
 use super::filters::Filter;
 use super::probes::Probe;

@@ -1,4 +1,4 @@
-//! Owns the values of expressions: the state's own are borrowed, others made under the meter.
+//! Owns the values of expressions: borrowed from the state, or created and metered.
 
 use std::cmp::Ordering;
 use std::ops::Deref;

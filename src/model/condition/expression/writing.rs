@@ -1,4 +1,4 @@
-//! Owns values as text: as they are shown, and as JSON.
+//! Owns values as text: for display, and as JSON.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Owns where a server is and how to log in: the URL of `database.url`, read once, never shown.
+//! Owns the URL of `database.url`: parsed once, never shown.
 
 use std::fmt;
 use std::path::PathBuf;

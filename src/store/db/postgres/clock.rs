@@ -1,4 +1,4 @@
-//! Owns the server's clock as this process knows it: by it leases are told, since the clocks of hosts may differ.
+//! Owns the server's clock for leases, because the clocks of hosts may differ.
 
 use std::time::{Duration, Instant};
 

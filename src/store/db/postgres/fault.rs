@@ -1,4 +1,4 @@
-//! Owns what a failure on a server means: to the caller, and to the transaction and the connection.
+//! Owns the meaning of a PostgreSQL error: for the caller, the transaction and the connection.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
@@ -26,7 +26,7 @@ pub(super) fn of(error: &Error) -> (Option<Trouble>, StoreError) {
     let class = code.code().get(..2).unwrap_or_default();
     match *code {
         SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => (Some(Trouble::Again), StoreError::Busy),
-        // The failure before it tells what happened.
+        // The failure before it has the reason.
         SqlState::IN_FAILED_SQL_TRANSACTION => (None, StoreError::Fault(text.to_owned())),
         SqlState::LOCK_NOT_AVAILABLE => (None, locked()),
         // By somebody who administers the server: the session knows when it was the time that a statement may take.
@@ -80,7 +80,7 @@ fn read_only() -> StoreError {
     StoreError::Server(text.to_owned())
 }
 
-/// Something that only whoever set the server up can change.
+/// Something that only the administrator of the server can change.
 fn is_setup(code: &SqlState) -> bool {
     [
         SqlState::INVALID_PASSWORD,

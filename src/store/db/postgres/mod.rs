@@ -1,4 +1,4 @@
-//! Owns a PostgreSQL server as the database: connections for lanes and readers, opened with their first job and again when lost.
+//! Owns a PostgreSQL server as the database: connections for writers and readers, opened on first use and again when lost.
 
 mod notifications;
 mod address;

@@ -1,4 +1,4 @@
-//! Owns telling other processes that something happened, and hearing it from them: hints, sent after the fact and lost without harm.
+//! Owns `NOTIFY` and `LISTEN` between processes: sent after the commit; a lost one does no harm.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ const AWAY: Duration = Duration::from_secs(1);
 /// Runs that one message names: a message has at most 8,000 bytes.
 const RUNS: usize = 200;
 
-/// What waits to be told.
+/// The notifications to send.
 #[derive(Default)]
 pub(super) struct Exchange {
     told: Mutex<Told>,
@@ -64,7 +64,7 @@ impl Exchange {
         messages
     }
 
-    /// Tells and hears until it is closed; blocks its thread.
+    /// Sends and receives notifications until it is closed; blocks its thread.
     pub(super) fn serve(&self, address: &Address, prefix: &str, hear: &Listener) {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
@@ -124,7 +124,7 @@ impl Exchange {
     }
 }
 
-/// Drives a connection and passes on what it hears.
+/// Drives a connection and forwards its notifications.
 async fn attend<S, T>(mut connection: Connection<S, T>, sender: mpsc::UnboundedSender<PgNotification>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,

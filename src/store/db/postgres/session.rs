@@ -1,6 +1,6 @@
-//! Owns a connection to a server with its statements: the verbs as PostgreSQL runs them.
+//! Owns a connection to a PostgreSQL server with its prepared statements, behind the verbs of the store.
 //!
-//! A thread has a connection of its own and drives it itself. What needs no answer is only sent: it travels with the next question.
+//! Each thread drives its own connection. Statements without an answer are sent together with the next query.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -254,7 +254,7 @@ impl Session {
         let types: Vec<_> = params.iter().map(type_of).collect();
         let prepared = match self.wait(self.client.prepare_typed(&text, &types)) {
             Ok(prepared) => prepared,
-            // What was sent before tells why nothing can be prepared.
+            // An earlier statement has the reason why nothing can be prepared.
             Err(error) => return self.settle_sent().and(Err(error)),
         };
         self.statements.borrow_mut().insert(key, prepared.clone());
@@ -268,7 +268,7 @@ impl Session {
         self.settle_sent().and(changed)
     }
 
-    /// Runs a statement whose answer nobody looks at; a failure is told by what follows, at the latest by the commit.
+    /// Runs a statement without waiting for the answer; a later statement, at the latest the commit, reports its failure.
     pub(in crate::store) fn send(&self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
         let statement = self.statement(sql, params)?;
         let (client, values) = (Rc::clone(&self.client), values(params));
@@ -279,7 +279,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until nobody else is at this place with this key, and keeps others from it until the transaction ends.
+    /// Takes an exclusive lock on this place and key until the transaction ends.
     pub(in crate::store) fn lock(&self, place: &str, key: &str) -> Result<(), StoreError> {
         let name = format!("{}{place}:{key}", self.prefix);
         self.send("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[Param::from(&name)])
@@ -303,7 +303,7 @@ impl Session {
             }
             Ok(())
         });
-        // What was sent before tells why the question could not be answered.
+        // An earlier statement has the reason for the failure.
         self.settle_sent().and(told)
     }
 }

@@ -1,4 +1,4 @@
-//! Owns encryption of a connection: rustls with a crypto provider of its own, never a global one.
+//! Owns TLS of a connection: rustls with its own crypto provider, never the global one.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Owns values on their way to and from a server.
+//! Owns the conversion of values to and from PostgreSQL.
 
 use bytes::BytesMut;
 use tokio_postgres::Row;

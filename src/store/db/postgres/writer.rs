@@ -1,8 +1,8 @@
-//! Owns how jobs become one transaction on a server: again when others were in the way, apart when one of them fails, and reading
-//! back what became of it when the connection broke while it committed.
+//! Owns how jobs become one transaction on a server: repeated after a conflict, split if one job fails, and checked afterwards if the connection
+//! broke during the commit.
 //!
-//! Each lane has a row of its own that says the number of its last transaction, written as the first thing in it. (The server's own
-//! numbers would not do: after a crash it gives those again that left no trace.)
+//! Each writer thread has a row with the number of its last transaction, written first in each. (The server's own transaction ids are not enough:
+//! after a crash it reuses those of lost transactions.)
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Owns `LIKE` as our statements use it on a file: a part of a text, whatever the case. SQLite's own knows the case of ASCII letters only.
+//! Owns `LIKE` on an SQLite file: a substring search that ignores case, also outside ASCII.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};

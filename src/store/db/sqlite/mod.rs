@@ -1,4 +1,4 @@
-//! Owns how an SQLite file is opened: the places that are refused, the settings of a connection, the check before a write.
+//! Owns the opening of an SQLite file: refused locations, settings of a connection, the check before a write.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -98,7 +98,7 @@ pub(in crate::store) fn inspect(settings: &StoreSettings) -> Result<Found, Store
     Ok(found(schema.map_err(|error| seen_closer(error, &settings.path))?))
 }
 
-/// Nobody can be writing: the mount is read-only and no log waits.
+/// No writer is possible: the mount is read-only and there is no write-ahead log.
 fn unwritten(path: &Path) -> bool {
     let waits = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     !waits && mount_of(path).is_some_and(|mount| mount.read_only)
@@ -246,7 +246,7 @@ struct Mount {
     read_only: bool,
 }
 
-/// The mount that holds a path, as far as the system tells.
+/// The mount of a path, if the system knows it.
 fn mount_of(path: &Path) -> Option<Mount> {
     let folder = fs::canonicalize(folder_of(path)).ok()?;
     let table = fs::read_to_string("/proc/self/mountinfo").ok()?;

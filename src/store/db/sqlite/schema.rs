@@ -1,7 +1,7 @@
 //! Owns the version of the tables in an SQLite file: brings them up to date in one transaction, refuses those that are newer.
 //!
-//! The table of settings says it, so that tables of several prefixes, or those of a host, can share a file. `user_version` says it as
-//! well where it is not somebody else's: earlier versions of the studio know nothing else.
+//! The table of settings contains the version, so that tables of several prefixes, or of a host, can share a file. `user_version` contains it
+//! too, unless a host uses it, because earlier versions of the studio read only that.
 
 use rusqlite::{Connection, OptionalExtension as _};
 

@@ -1,4 +1,4 @@
-//! Owns a connection to an SQLite file with its statements: the verbs as SQLite runs them in a transaction.
+//! Owns a connection to an SQLite file with its prepared statements, behind the verbs of the store.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl Session {
         })?)
     }
 
-    /// Puts the write-ahead log into the file, as far as nobody reads older pages.
+    /// Runs a checkpoint: copies the write-ahead log into the file, as far as no reader needs older pages.
     pub(super) fn put_log_away(&self) -> Result<(), StoreError> {
         Ok(self.connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?.query_row([], |_| Ok(()))?)
     }

@@ -1,4 +1,4 @@
-//! Owns what database threads do with an SQLite file: one writer with group commit, readers beside it.
+//! Owns the work of database threads on an SQLite file: one writer with group commit and checkpoints, and readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ impl Sqlite {
 }
 
 impl Opening {
-    /// Opens the database once, whoever comes first; the connection is kept for the writer.
+    /// Opens the database once; the writer keeps the connection.
     fn be_ready(&mut self, settings: &StoreSettings) -> Result<(), StoreError> {
         if !self.ready {
             self.writer = Some(crate::store::db::sqlite::open_writer(settings)?);
@@ -171,7 +171,7 @@ struct Reader {
     /// It is asked for what one statement reads, which sees one state by itself.
     single: bool,
     replaced: u64,
-    /// Where it was made. A copy in the child of a fork is let go without being closed.
+    /// The process that opened it. A copy in the child of a fork is dropped without being closed.
     process: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Owns the bodies of run, chat, resume and retry: what they may say, checked as far as no database is needed.
+//! Owns the bodies of run, chat, resume and retry, checked as far as possible without the database.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::model::Id;
 use crate::model::agent::Parameters;
 use crate::model::trace_context::TraceContext;
 use crate::model::event::{DoubtAction, DoubtAnswer, EntityKind};
-use crate::store::upkeep::idempotency::RequestKey;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 pub use crate::studio::runs::trial::Trial;
 

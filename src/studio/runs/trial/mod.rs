@@ -1,5 +1,5 @@
-//! Owns trying a workflow out: a stop before nodes, an answer given in a node's place, one node alone.
-//! A trial changes the graph that one run is made from, never the workflow.
+//! Owns test runs of a workflow: stops before nodes, pinned answers, one node alone.
+//! A test run changes the graph of that run, never the workflow.
 
 use std::collections::HashSet;
 

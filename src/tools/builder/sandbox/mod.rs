@@ -1,4 +1,4 @@
-//! Owns one script: a JavaScript engine of its own with a limit of time, memory and stack, and nothing of the world.
+//! Owns the sandbox of one script: a separate JavaScript engine with limits on time, memory and stack, without I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

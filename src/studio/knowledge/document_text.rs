@@ -1,12 +1,12 @@
-//! Owns what people read of a stored document: its bytes, and its text around a place.
+//! Owns the views of a stored document: the original file, and the chunks around a location.
 
 use std::sync::Arc;
 
 use super::documents::{must_find_base, must_find_document};
-use super::{Scope, StoredFile, Studio};
 use crate::error::Result;
 use crate::store::knowledge::passages::{self, Passage, Place};
 use crate::store::knowledge::{documents as table, readings};
+use crate::studio::{Scope, StoredFile, Studio};
 
 /// Chunks that are shown before the wanted one, and in all.
 const BEFORE: u64 = 10;
@@ -14,7 +14,7 @@ const SHOWN: u64 = 40;
 /// Bytes of text that are shown: what is longer ends there.
 const BYTES: usize = 1 << 20;
 
-/// Where in a document somebody wants to read.
+/// A location in a document.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// The place of the chunk, from 0.

@@ -1,13 +1,9 @@
-//! Owns the documents of knowledge bases: taking them in, showing them, reading them anew, and questions to a base.
+//! Owns the documents of knowledge bases: adding, listing and reindexing them, and searches in a base.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::definitions::must_find;
-use super::lists::{ListQuery, Page};
-use super::reach::Refusal;
-use super::{Scope, Studio, Upload};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::knowledge::Trouble;
@@ -20,15 +16,19 @@ use crate::store::knowledge::documents::{DocumentRow, DocumentState};
 use crate::store::knowledge::readings::Wanted;
 use crate::store::knowledge::{documents as table, editions, readings};
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
+use crate::studio::definitions::must_find;
 use crate::studio::definitions::resource::Resource;
+use crate::studio::lists::{ListQuery, Page};
+use crate::studio::reach::Refusal;
 use crate::studio::runs::summaries::add_usage;
+use crate::studio::{Scope, Studio, Upload};
 use crate::tools::SpentList;
 use crate::tools::search::SearchQuery;
 
 /// The most characters of a question.
 const QUESTION: usize = 20_000;
 
-/// A document that comes in.
+/// A document to add.
 struct Incoming {
     name: String,
     source_type: &'static str,
@@ -161,7 +161,7 @@ fn show(row: &DocumentRow, currency: &str) -> Value {
 }
 
 /// Puts what a base holds where it is shown.
-pub(super) fn count(tx: &mut Tx<'_>, tenant: &str, base: Id, config: &Config, shown: &mut Map<String, Value>) -> Result<(), Refusal> {
+pub(in crate::studio) fn count(tx: &mut Tx<'_>, tenant: &str, base: Id, config: &Config, shown: &mut Map<String, Value>) -> Result<(), Refusal> {
     let figures = table::figures(tx, tenant, &base)?;
     let embedder = Base::find(tx, tenant, &base.to_string(), config)?.map(|base| base.embedder);
     let current = editions::of_base(tx, tenant, &base)?.into_iter().find(|edition| edition.current);
@@ -252,7 +252,7 @@ impl Studio {
         if world.config.rag.async_ingest { world.clock.now() } else { world.knowledge.lease() }
     }
 
-    /// Lets documents be read: by whoever works here, or now where that is configured.
+    /// Starts the indexing of documents: by the worker, or at once if configured.
     async fn read_documents(&self, scope: &Scope, base: Id, documents: Vec<Id>) -> Result<()> {
         let world = Arc::clone(self.world());
         if world.config.rag.async_ingest {

@@ -1,4 +1,4 @@
-//! Owns how posts are accepted: understood, made once per key, and then told.
+//! Owns the POST routes of the stream adapters: reads a request, starts or answers a run once per key, and streams it.
 
 use axum::response::Response;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::{answer, idempotency};
 use crate::model::Id;
 use crate::model::event::EntityKind;
-use crate::store::upkeep::idempotency::RequestKey;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::runs::requests::{ResumeRequest, RunRequest};
 use crate::studio::{Scope, Standing, Studio};
 
@@ -84,7 +84,7 @@ impl Accepted {
     }
 }
 
-/// Does what a post asks for, and tells it as it happens.
+/// Executes a post and streams it.
 pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let name = call.part("protocol");
     let protocol = Protocol::named(name).ok_or_else(|| Error::not_found("protocol", name))?;
@@ -128,7 +128,7 @@ fn of_vercel(accepted: &Accepted, no_approvals: bool, base: &str) -> Translator 
     Translator::Vercel(Box::new(vercel::Translator::new(run, accepted.text("thread_id"), message_id, no_approvals).at(base)))
 }
 
-/// The same for everybody who is told this part of the run.
+/// The same for all readers of this part of the run.
 pub(super) fn message_id(run: &str, after: u64) -> String {
     format!("{run}-{after}")
 }
@@ -150,7 +150,7 @@ async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<
     match standing.entity {
         EntityKind::Workflow => {
             translator.state = Some(standing.state.clone());
-            // Parts of messages that it has heard are told again.
+            // Partial messages that the client received are sent again.
             let posted = &accepted.ask.posted;
             let last = posted.iter().rposition(|message| message["role"] == "user");
             translator.messages = last.filter(|_| accepted.again).map(|last| posted[..=last].to_vec());
@@ -168,7 +168,7 @@ async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<
 impl PendingRequest {
     async fn accept(self) -> Result<Accepted> {
         let Self { studio, scope, target, ask, key } = self;
-        // What is not there is told before what is wrong with the body.
+        // A missing object is reported before an invalid body.
         let entity = target.must_be_there(&studio, &scope).await?;
         let ask = ask?;
         if let Some(key) = &key
@@ -271,7 +271,7 @@ async fn start(
     Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash, again: false })
 }
 
-/// Gives the first of several answers; the others follow when the run rests again.
+/// Sends the first of several answers; the others follow when the run has paused again.
 async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Vec<Answer>, key: Option<RequestKey>) -> Result<Accepted> {
     let mut answers = answers.into_iter();
     let cancels = ask.on_disconnect.as_ref().is_some_and(|word| word == "cancel");
@@ -299,7 +299,7 @@ pub(super) fn resume_request(mut body: Value, on_disconnect: Option<&Value>) -> 
     ResumeRequest::parse(&body)
 }
 
-/// The turn of a chat that is being told, from its beginning; nothing when none is at work.
+/// The active turn of a chat from its beginning; none if there is none.
 pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let entity = call.studio.entity_id(&call.scope, kind, call.part("id")).await?;
     let thread = thread_of_chat(&call.scope.tenant, &entity, call.part("chat"));

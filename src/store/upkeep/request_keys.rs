@@ -1,4 +1,4 @@
-//! Owns the answers to requests that may be sent twice: kept with what they answer, or not at all.
+//! Owns the table of idempotency keys: each key is stored in the transaction of its request, with the answer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub const LIFE_MS: i64 = 86_400_000;
 /// A key, and the request that it was sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey {
-    /// Keys are kept per tenant and route.
+    /// Keys are unique per tenant and route.
     pub route: &'static str,
     /// As the client chose it.
     pub key: Arc<str>,
@@ -22,16 +22,16 @@ pub struct RequestKey {
     pub request: Arc<str>,
 }
 
-/// What a known key leads to.
+/// What is stored under a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// It belongs to another request: other body or path.
+    /// The key was used for another body or path.
     Reused,
-    /// The answer that was given.
+    /// The answer to the first request.
     Answered(Value),
 }
 
-/// What is known of a key.
+/// Looks a key up.
 pub fn find(tx: &mut Tx<'_>, tenant: &str, key: &RequestKey, now: Timestamp) -> Result<Option<Seen>, StoreError> {
     tx.query_one(
         "SELECT request_hash, answer FROM #idempotency WHERE tenant = $1 AND route = $2 AND key = $3 AND expires_at > $4",
@@ -43,10 +43,10 @@ pub fn find(tx: &mut Tx<'_>, tenant: &str, key: &RequestKey, now: Timestamp) -> 
     )
 }
 
-/// Keeps the answer of a request, in the transaction that does what is asked for.
+/// Stores the answer of a request, in the transaction that executes it.
 ///
 /// # Errors
-/// [`StoreError::KeyTaken`] when another request with the key was accepted meanwhile: then nothing of this one may be kept.
+/// [`StoreError::KeyTaken`] when another request with the key was accepted meanwhile: the transaction must be rolled back.
 pub fn keep(tx: &mut Tx<'_>, tenant: &str, key: &RequestKey, answer: &Value, now: Timestamp) -> Result<(), StoreError> {
     tx.execute(
         "DELETE FROM #idempotency WHERE tenant = $1 AND route = $2 AND key = $3 AND expires_at <= $4",
@@ -60,7 +60,7 @@ pub fn keep(tx: &mut Tx<'_>, tenant: &str, key: &RequestKey, answer: &Value, now
     if kept == 1 { Ok(()) } else { Err(StoreError::KeyTaken) }
 }
 
-/// Removes keys whose time is over, of every tenant, at most `limit`; says how many.
+/// Deletes at most `limit` expired keys of all tenants; returns how many.
 pub fn delete_expired(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, StoreError> {
     tx.execute(
         "DELETE FROM #idempotency WHERE (tenant, route, key) IN \
