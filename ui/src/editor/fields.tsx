@@ -122,7 +122,10 @@ export function NodeField(props: FieldProps): ReactElement | null {
         value={String(value ?? '')}
         onChange={(v) => put(v)}
         choices={[
-          { value: '', label: `${tx('default', 'default')}${spec.default != null ? ` (${String(spec.default)})` : ''}` },
+          {
+            value: '',
+            label: `${tx('default', 'default')}${spec.default != null ? ` (${tx(`value.${String(spec.default)}`, String(spec.default))})` : ''}`,
+          },
           ...choices.map((c) => ({ value: c, label: tx(`value.${c}`, c) })),
         ]}
       />
