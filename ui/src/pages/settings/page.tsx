@@ -110,14 +110,18 @@ export default function Settings(): ReactElement {
                             </td>
                             <td>{p.configured ? t('settings.found') : <span className="mut">{t('settings.missing')}</span>}</td>
                             <td style={{ whiteSpace: 'normal', paddingBlock: 6 }}>
-                              {p.models.map((m) => (
-                                <Fragment key={m.id}>
-                                  <span className="pill" title={m.price ? `${m.price.input} / ${m.price.output}` : t('usage.unpriced')}>
-                                    {m.id}
-                                    {m.context_window ? ` · ${compact(m.context_window)}` : ''}
-                                  </span>{' '}
-                                </Fragment>
-                              ))}
+                              {p.configured || q ? (
+                                p.models.map((m) => (
+                                  <Fragment key={m.id}>
+                                    <span className="pill" title={m.price ? `${m.price.input} / ${m.price.output}` : t('usage.unpriced')}>
+                                      {m.id}
+                                      {m.context_window ? ` · ${compact(m.context_window)}` : ''}
+                                    </span>{' '}
+                                  </Fragment>
+                                ))
+                              ) : (
+                                <span className="mut">{count(p.models.length)}</span>
+                              )}
                             </td>
                           </tr>
                         ))}
