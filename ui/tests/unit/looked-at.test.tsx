@@ -10,6 +10,7 @@ import en from '../../src/i18n/en.json';
 import { Documents } from '../../src/pages/knowledge/documents';
 import Settings from '../../src/pages/settings/page';
 import { statusOf, type NodeState } from '../../src/run/view';
+import schema from '../graph-schema.json';
 import { act, button, click, render, type } from './dom';
 import { json, Server } from './fake-server';
 
@@ -97,5 +98,19 @@ describe('the state of a step', () => {
   it('has a word in the outline', () => {
     const all: NodeState[] = ['queued', 'running', 'streaming', 'waiting', 'done', 'reused', 'failed', 'skipped'];
     expect(all.filter((state) => !(`status.${statusOf(state)}` in en))).toEqual([]);
+  });
+});
+
+describe('the keys and choices of nodes', () => {
+  it('have words', () => {
+    const own = ['provider', 'agent_ref', 'operator', 'value_type'];
+    const keys = schema.node_types
+      .flatMap((one) => one.keys as { name: string; values?: string[] }[])
+      .filter((key) => !own.includes(key.name));
+    const words = keys.flatMap(({ name, values = [] }) => [
+      name === 'rerank' ? 'kb.rerank' : `key.${name}`,
+      ...values.map((v) => `value.${v}`),
+    ]);
+    expect(words.filter((word) => !(word in en))).toEqual([]);
   });
 });
