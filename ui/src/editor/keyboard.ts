@@ -287,9 +287,11 @@ export function leaveCanvas(): boolean {
   return after !== undefined;
 }
 
-/** Its first field, once it is there. */
+/** Its first field, once it is there; where there is none to fill, its first button. */
 function intoInspector(tries = 20): void {
-  const field = document.querySelector<HTMLElement>('#inspector :is(input, textarea, select, button):not([disabled])');
+  const field = document.querySelector<HTMLElement>(
+    `#inspector ${tries ? '.ib :is(input, textarea, select, button):not([disabled])' : 'button'}`,
+  );
   if (field) field.focus();
   else if (tries > 0) requestAnimationFrame(() => intoInspector(tries - 1));
 }
