@@ -4,6 +4,7 @@ import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types'
 import { keysBefore } from '../graph/order';
 import { tx } from '../i18n';
 import { Check, ChoiceField, ListField, NumberField, TextField } from '../parts/form';
+import { RerankField } from '../parts/rerank';
 import { FallbacksField, fallbacksOf } from './fallbacks';
 import { JsonField } from './json-field';
 import { AgentPicker, BasePicker, ModelPicker, SchemaPicker, ServerPicker, ToolPicker, ToolsField } from './pickers';
@@ -79,6 +80,8 @@ export function NodeField(props: FieldProps): ReactElement | null {
           disabled={disabled}
         />
       );
+    case 'rerank':
+      return <RerankField value={value} onChange={put} error={error} disabled={disabled} />;
     case 'output_schema':
       return <SchemaPicker {...props} />;
     case 'rules':
@@ -119,7 +122,10 @@ export function NodeField(props: FieldProps): ReactElement | null {
         value={String(value ?? '')}
         onChange={(v) => put(v)}
         choices={[
-          { value: '', label: `${tx('default', 'default')}${spec.default != null ? ` (${String(spec.default)})` : ''}` },
+          {
+            value: '',
+            label: `${tx('default', 'default')}${spec.default != null ? ` (${tx(`value.${String(spec.default)}`, String(spec.default))})` : ''}`,
+          },
           ...choices.map((c) => ({ value: c, label: tx(`value.${c}`, c) })),
         ]}
       />

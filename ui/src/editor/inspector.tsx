@@ -46,7 +46,14 @@ export function Inspector({
     setTab((before) => (mode === 'run' ? 'run' : before === 'run' || before === 'state' ? 'configure' : before));
   }, [mode, node.id]);
   return (
-    <aside className="insp" id="inspector" aria-label={t('editor.inspector')}>
+    <aside
+      className="insp"
+      id="inspector"
+      aria-label={t('editor.inspector')}
+      onKeyDown={(e) => {
+        if (e.key === 'Escape' && !e.defaultPrevented) document.getElementById('canvas')?.focus();
+      }}
+    >
       <div className="ih">
         <NodeTile type={node.type} />
         <div style={{ minWidth: 0 }}>

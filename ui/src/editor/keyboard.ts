@@ -8,6 +8,7 @@ import { outline } from '../graph/order';
 import { t, tx } from '../i18n';
 import { say } from '../parts/toast';
 import { useRun } from '../run/store';
+import { statusOf } from '../run/view';
 import { copySelection, cutSelection, duplicateSelection, removeSelection } from './actions';
 import { calm } from './controls';
 import { fitAll, fitNodes } from './fit';
@@ -30,7 +31,7 @@ export function describe(graph: Graph, id: string): string {
   return [
     titleOf(node),
     typeLabel(node.type),
-    step ? tx(`status.${step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state}`, step.state) : '',
+    step ? tx(`status.${statusOf(step.state)}`, step.state) : '',
     t('ask.of', { n: order.indexOf(id) + 1, m: order.length }),
     step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '',
     useTrials.getState().breaks.includes(id) ? t('trial.broken') : '',
@@ -286,9 +287,11 @@ export function leaveCanvas(): boolean {
   return after !== undefined;
 }
 
-/** Its first field, once it is there. */
+/** Its first field, once it is there; where there is none to fill, its first button. */
 function intoInspector(tries = 20): void {
-  const field = document.querySelector<HTMLElement>('#inspector :is(input, textarea, select, button):not([disabled])');
+  const field = document.querySelector<HTMLElement>(
+    `#inspector ${tries ? '.ib :is(input, textarea, select, button):not([disabled])' : 'button'}`,
+  );
   if (field) field.focus();
   else if (tries > 0) requestAnimationFrame(() => intoInspector(tries - 1));
 }

@@ -13,6 +13,7 @@ import { ChoiceField } from '../parts/form';
 import { NodeTile } from '../parts/icons';
 import { Status } from '../parts/status';
 import { useRun } from '../run/store';
+import { statusOf } from '../run/view';
 import { addCommand, landing, makePlaced, TYPE_GROUPS, typeLabel } from './make';
 import { describe } from './keyboard';
 import { panel } from './panel';
@@ -62,7 +63,7 @@ export default function Outline({ schema, providers }: { schema: GraphSchema; pr
               </button>
               {step && !row.again && (
                 <span className="row">
-                  <Status bare status={step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state} />
+                  <Status bare status={statusOf(step.state)} />
                 </span>
               )}
               {!row.again && !off && (

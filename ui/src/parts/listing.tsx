@@ -115,7 +115,7 @@ export function Listing<T extends Named>({
                       if (!(e.target as HTMLElement).closest('a,button,[role="menu"]')) go(href(row));
                     }}
                   >
-                    <td style={{ maxWidth: 420 }}>
+                    <td className="named">
                       <Link to={href(row)} className="rowlink">
                         {tile(row)}
                         <span className="trunc">{row.name}</span>

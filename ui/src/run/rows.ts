@@ -1,6 +1,6 @@
 /** Owns the rows of a timeline from a live view, and the marks of its axis. */
 import type { Graph } from '../api/types';
-import { t } from '../i18n';
+import { t, tx } from '../i18n';
 import { count, duration } from '../i18n/figures';
 import { trialName } from './breaks';
 import type { RunView } from './view';
@@ -87,7 +87,7 @@ export function liveRows(view: RunView, startLabel?: string): Row[] {
         stepId: id,
         spanId: null,
         type: step.nodeType,
-        label: step.title ?? trialName(step.nodeId) ?? step.nodeId,
+        label: step.title ?? trialName(step.nodeId) ?? tx(`type.${step.nodeId}`, step.nodeId),
         depth: step.branch.length,
         pills: step.iteration !== null ? [`#${step.iteration}`] : [],
         state: resting && state === 'run' ? 'done' : state,

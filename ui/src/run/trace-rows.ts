@@ -1,6 +1,6 @@
 /** Owns the rows of a stored trace: steps in order of telling, with branches, iterations, waits and spans folded under them. */
 import type { Span, Step, TraceAnswer } from '../api/types';
-import { t } from '../i18n';
+import { t, tx } from '../i18n';
 import { fromMicros, micros, priceless } from '../i18n/figures';
 import { trialName } from './breaks';
 import { restedAt, startRow, type Row } from './rows';
@@ -181,7 +181,7 @@ function stepRow(step: Step, above: Row | null, own: Span[], pauses: TraceAnswer
     kind: 'step',
     stepId: step.id,
     type: step.node_type,
-    label: step.node_title || (trialName(step.node_id) ?? step.node_id),
+    label: step.node_title || (trialName(step.node_id) ?? tx(`type.${step.node_id}`, step.node_id)),
     depth: above ? above.depth + 1 : 0,
     pills,
     state,

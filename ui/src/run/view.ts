@@ -5,6 +5,9 @@ import { apart } from './thoughts';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
+/** The word of a status for the state of a step. */
+export const statusOf = (state: NodeState): string =>
+  ({ done: 'completed', waiting: 'paused', skipped: 'cancelled' })[state as string] ?? state;
 
 export interface ToolUse {
   callId: string;

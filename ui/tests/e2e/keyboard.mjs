@@ -73,8 +73,12 @@ export async function keyboard() {
     await page.locator('#canvas').focus();
     await walkTo(page, 'agent_1');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => !!document.activeElement?.closest('#inspector'));
-    said.push('left the canvas with three keys, reached the inspector with one');
+    await page.waitForFunction(() => !!document.activeElement?.matches('#inspector .ib input'));
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.activeElement?.id === 'canvas');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => !!document.activeElement?.matches('#inspector .ib input'));
+    said.push('left the canvas with three keys, reached the first field of the inspector with one, went back with Escape');
     await tabTo(page, "document.activeElement?.getAttribute('role') === 'radio' && !!document.activeElement.closest('#insp-panel')");
     await page.keyboard.press('ArrowLeft');
     await tabTo(page, "!!document.activeElement?.closest('[data-field=agent_id]')");

@@ -555,7 +555,7 @@ export async function scenes() {
                 id: 'b',
                 name: 'scan.pdf',
                 status: 'failed',
-                error: { message: 'This PDF holds pictures only; no text could be read.' },
+                error: 'This PDF holds pictures only; no text could be read.',
               },
               { ...file, id: 'c', name: 'faq.md', status: 'completed', chunk_count: 14, total_tokens: 2210, error: null },
             ],

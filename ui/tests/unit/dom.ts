@@ -1,4 +1,4 @@
-/** Renders React into jsdom, with the dialogs that it lacks. */
+/** Renders React into jsdom, with the dialogs and menus that it lacks. */
 import { act, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 
@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
   this.open = true;
 };
+HTMLElement.prototype.showPopover ??= () => undefined;
 window.matchMedia ??= ((query: string) => ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} })) as never;
 
 export { act };

@@ -263,8 +263,8 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                     value={String(memory.driver)}
                     onChange={(v) => putMemory('driver', v)}
                     choices={[
-                      { value: 'database', label: t('memory.database') },
-                      { value: 'in_memory', label: t('memory.in_memory') },
+                      { value: 'database', label: t('value.database') },
+                      { value: 'in_memory', label: t('value.in_memory') },
                     ]}
                     disabled={locked}
                   />

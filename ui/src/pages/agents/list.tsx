@@ -69,7 +69,7 @@ export default function Agents(): ReactElement {
                 <span className="mut">{t('tools.free')}</span>
               ),
           },
-          { label: t('updated'), hide: 'hide-s', cell: (a) => <span className="mut">{ago(a.updated_at)}</span> },
+          { label: t('updated.at'), hide: 'hide-s', cell: (a) => <span className="mut">{ago(a.updated_at)}</span> },
         ]}
         actions={(a) => [
           { label: t('agents.configure'), icon: SlidersHorizontal, onSelect: () => go(`/agents/${a.id}`) },

@@ -9,6 +9,7 @@ import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { SaveButton, useDefinition, type Editing } from '../../parts/definition';
 import { ChoiceField, NumberField, TextField } from '../../parts/form';
+import { RerankField } from '../../parts/rerank';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
@@ -159,14 +160,9 @@ function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: 
             error={e('retrieval_defaults.threshold')}
             disabled={locked}
           />
-          <TextField
-            label={t('kb.rerank')}
-            placeholder="cohere/rerank-v3.5"
-            value={[defaults.rerank?.provider, defaults.rerank?.model].filter((x) => x != null).join('/')}
-            onChange={(v) => {
-              const [, provider = '', model] = /^([^/]*)(?:\/(.*))?$/.exec(v) ?? [];
-              set({ retrieval_defaults: { ...defaults, rerank: v ? { ...defaults.rerank, provider, model } : null } });
-            }}
+          <RerankField
+            value={defaults.rerank}
+            onChange={(rerank) => set({ retrieval_defaults: { ...defaults, rerank } })}
             error={e('retrieval_defaults.rerank.model') ?? e('retrieval_defaults.rerank.provider')}
             disabled={locked}
           />

@@ -1,7 +1,7 @@
 /** Owns the documents of a base: adding, watching them being read, removing. */
 import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { post, remove, upload } from '../../api/client';
+import { post, upload } from '../../api/client';
 import { isProblem } from '@wfstudio/client';
 import { refresh, rows, useList } from '../../api/queries';
 import type { KnowledgeDocument } from '../../api/types';
@@ -18,7 +18,7 @@ import { textOf, toast, toastError } from '../../parts/toast';
 import { markUnsaved, watchLeaving } from '../../parts/unsaved';
 import { useAddress } from '../../shell/place';
 import { Ellipsis } from 'lucide-react';
-import { SearchField } from '../../parts/listing';
+import { DeleteDialog, SearchField } from '../../parts/listing';
 
 export function Documents({ id }: { id: string }): ReactElement {
   const path = `/api/knowledge-bases/${id}/documents`;
@@ -30,6 +30,7 @@ export function Documents({ id }: { id: string }): ReactElement {
   const input = useRef<HTMLInputElement>(null);
   const [writing, setWriting] = useState(false);
   const [over, setOver] = useState(false);
+  const [gone, setGone] = useState<KnowledgeDocument | null>(null);
   const changed = (): void => refresh(path, '/api/knowledge-bases');
   const send = async (files: FileList | File[]): Promise<void> => {
     for (const file of files) {
@@ -113,7 +114,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                   {t('trace.tokens')}
                 </th>
                 <th scope="col" className="hide-m">
-                  {t('updated')}
+                  {t('updated.at')}
                 </th>
                 <th scope="col" style={{ width: 40 }}>
                   <span className="sr">{t('more')}</span>
@@ -146,7 +147,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                       entries={[
                         { label: t('kb.reread'), icon: RefreshCw, onSelect: () => act(post(`${path}/${d.id}/reindex`)) },
                         null,
-                        { label: t('delete'), icon: Trash2, danger: true, onSelect: () => act(remove(`${path}/${d.id}`)) },
+                        { label: t('delete'), icon: Trash2, danger: true, onSelect: () => setGone(d) },
                       ]}
                     />
                   </td>
@@ -161,6 +162,7 @@ export function Documents({ id }: { id: string }): ReactElement {
           <Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button>
         </div>
       )}
+      {gone && <DeleteDialog path={path} row={gone} onClose={() => setGone(null)} onDone={changed} />}
       <WriteDialog base={id} open={writing} onClose={() => setWriting(false)} onAdded={changed} />
     </div>
   );

@@ -59,7 +59,7 @@ export default function Knowledge(): ReactElement {
             hide: 'hide-s',
             cell: (b) => (b.needs_reindex ? <span className="pill wait">{t('kb.reindexneeded')}</span> : <span className="mut">–</span>),
           },
-          { label: t('updated'), hide: 'hide-s', cell: (b) => <span className="mut">{ago(b.updated_at)}</span> },
+          { label: t('updated.at'), hide: 'hide-s', cell: (b) => <span className="mut">{ago(b.updated_at)}</span> },
         ]}
       />
       <Dialog open={naming} onClose={() => setNaming(false)} title={t('kb.new')}>

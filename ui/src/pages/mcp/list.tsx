@@ -43,7 +43,7 @@ export default function Mcp(): ReactElement {
             ),
           },
           { label: t('mcp.enabled'), hide: 'hide-s', cell: (s) => (s.enabled ? t('yes') : <span className="mut">{t('no')}</span>) },
-          { label: t('updated'), hide: 'hide-s', cell: (s) => <span className="mut">{ago(s.updated_at)}</span> },
+          { label: t('updated.at'), hide: 'hide-s', cell: (s) => <span className="mut">{ago(s.updated_at)}</span> },
         ]}
       />
     </>

@@ -1,5 +1,5 @@
 /** Owns the settings page: every flag and key, where its value comes from, what it gates. Never a secret. */
-import { useState, type ReactElement } from 'react';
+import { Fragment, useState, type ReactElement } from 'react';
 import { useProviders, useSettings } from '../../api/queries';
 import type { Provider } from '../../api/types';
 import { t, tx } from '../../i18n';
@@ -98,7 +98,7 @@ export default function Settings(): ReactElement {
                       <tbody>
                         {named.map((p) => (
                           <tr key={p.id}>
-                            <td>
+                            <td style={{ paddingBlock: 6 }}>
                               <b style={{ fontWeight: 560 }}>{p.label}</b>
                               {p.id === providers.data?.default_provider && (
                                 <span className="mut">
@@ -110,17 +110,18 @@ export default function Settings(): ReactElement {
                             </td>
                             <td>{p.configured ? t('settings.found') : <span className="mut">{t('settings.missing')}</span>}</td>
                             <td style={{ whiteSpace: 'normal', paddingBlock: 6 }}>
-                              {p.models.map((m) => (
-                                <span
-                                  key={m.id}
-                                  className="pill"
-                                  style={{ marginRight: 4 }}
-                                  title={m.price ? `${m.price.input} / ${m.price.output}` : t('usage.unpriced')}
-                                >
-                                  {m.id}
-                                  {m.context_window ? ` · ${compact(m.context_window)}` : ''}
-                                </span>
-                              ))}
+                              {p.configured || q ? (
+                                p.models.map((m) => (
+                                  <Fragment key={m.id}>
+                                    <span className="pill" title={m.price ? `${m.price.input} / ${m.price.output}` : t('usage.unpriced')}>
+                                      {m.id}
+                                      {m.context_window ? ` · ${compact(m.context_window)}` : ''}
+                                    </span>{' '}
+                                  </Fragment>
+                                ))
+                              ) : (
+                                <span className="mut">{count(p.models.length)}</span>
+                              )}
                             </td>
                           </tr>
                         ))}
@@ -148,7 +149,10 @@ export default function Settings(): ReactElement {
                       {keys.map((k) => (
                         <tr key={k.key}>
                           <td className="mono">{k.key}</td>
-                          <td className="mono" style={{ whiteSpace: 'normal', overflowWrap: 'anywhere', paddingBlock: 6, maxWidth: 360 }}>
+                          <td
+                            className="mono"
+                            style={{ whiteSpace: 'normal', overflowWrap: 'anywhere', paddingBlock: 6, minWidth: 96, maxWidth: 360 }}
+                          >
                             {show(k.value)}
                           </td>
                           <td>

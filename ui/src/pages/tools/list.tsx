@@ -51,7 +51,7 @@ export default function Tools(): ReactElement {
             cell: (x) =>
               x.require_approval ? <span className="pill wait">{t('tools.asks')}</span> : <span className="mut">{t('tools.free')}</span>,
           },
-          { label: t('updated'), hide: 'hide-s', cell: (x) => <span className="mut">{ago(x.updated_at)}</span> },
+          { label: t('updated.at'), hide: 'hide-s', cell: (x) => <span className="mut">{ago(x.updated_at)}</span> },
         ]}
       />
     </>

@@ -209,7 +209,7 @@ function Output({ step, span, spans }: { step: Step; span?: Span; spans: Span[] 
           <h2>{t('trace.citations')}</h2>
           <ul>
             {step.citations?.map((c) => (
-              <li key={c.chunk_id} className="row">
+              <li key={c.chunk_id} className="row" style={{ minHeight: 24 }}>
                 <span className="pill">{c.n}</span>
                 <Located name={c.source_name} of={c} />
               </li>

@@ -145,7 +145,7 @@ function EntityRow({ entry: e, scope, runs }: { entry: UsageEntry; scope: Scope;
             <EntityTile type={e.entity_type ?? 'workflow'} />
             <span className="trunc">{e.entity_name ?? t('traces.deleted')}</span>
           </Link>
-          <span className="mut small">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span>
+          <span className="mut small hide-s">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span>
         </span>
       </td>
       <td className="hide-m">

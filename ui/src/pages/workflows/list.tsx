@@ -84,7 +84,7 @@ export default function Workflows(): ReactElement {
           { label: t('workflows.week'), hide: 'hide-m', cell: (w) => <Week id={w.id} /> },
           { label: t('workflows.cost30'), num: true, hide: 'hide-s', cell: (w) => <span className="mono">{costOf(w.id)}</span> },
           { label: t('workflows.nodes'), num: true, hide: 'hide-m', cell: (w) => count(w.node_count) },
-          { label: t('updated'), hide: 'hide-s', cell: (w) => <span className="mut">{ago(w.updated_at)}</span> },
+          { label: t('updated.at'), hide: 'hide-s', cell: (w) => <span className="mut">{ago(w.updated_at)}</span> },
         ]}
         actions={(w) => [
           { label: t('run'), icon: Play, onSelect: () => go(`/workflows/${w.id}/edit?dock=chat`) },
