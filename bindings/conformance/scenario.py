@@ -92,6 +92,8 @@ class Play:
             self.save(step, answer)
             return []
         differences = [self.compare(step.get("expect"), answer, step, line)]
+        if any(name.lower() == step.get("absent") for name, _ in answer.headers):
+            differences.append(f"{line}: the header `{step['absent']}` is there")
         if "length_of" in step:
             differences.append(self.lengths(answer, line, step))
         self.save(step, answer)
