@@ -222,7 +222,8 @@ private:
             piece = body->response.next(0);
             first += piece.bytes;
         }
-        if (piece.code == STUDIO_END) return send(connection, status, headers, MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY));
+        if (piece.code == STUDIO_END)
+            return send(connection, status, headers, MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY));
         body->piece = std::move(first);
         return send(connection, status, headers, streamed(length, std::move(body)));
     }

@@ -25,7 +25,9 @@ static std::string ask(const std::string &line) {
 }
 static int status(const std::string &answer) { return std::atoi(answer.c_str() + answer.find(' ')); }
 static std::string body(const std::string &answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
-static bool tells(const std::string &answer, std::size_t length) { return answer.find("Content-Length: " + std::to_string(length) + "\r\n") != std::string::npos; }
+static bool tells(const std::string &answer, std::size_t length) {
+    return answer.find("Content-Length: " + std::to_string(length) + "\r\n") != std::string::npos;
+}
 
 static void a_head_alone_tells_the_length_of_the_whole() {
     for (auto path : {"/studio/api/settings"s, "/studio/workflows"s, "/studio/api/none"s, "/own/ping"s, "/own/%FF"s}) {
@@ -43,7 +45,8 @@ static void own_paths_have_one_form() {
 }
 
 static void paths_that_are_no_text_are_refused() {
-    for (auto bad : {"%C0%AF", "%E0%80%AF", "%F0%80%80%AF", "%ED%A0%80", "%F4%90%80%80", "%FF", "%C3", "%C3x", "%80", "\xc0\xaf", "\xe9", "%", "%4", "%zz", "%%41"}) {
+    for (auto bad : {"%C0%AF", "%E0%80%AF", "%F0%80%80%AF", "%ED%A0%80", "%F4%90%80%80", "%FF", "%C3", "%C3x", "%80",
+                     "\xc0\xaf", "\xe9", "%", "%4", "%zz", "%%41"}) {
         std::string own = ask("GET /own/"s + bad), studio = ask("GET /studio/api/workflows/"s + bad);
         CHECK(status(own) == 400 && own.find("application/problem+json") != std::string::npos);
         CHECK(status(studio) == 404);
@@ -64,7 +67,8 @@ int main() {
     std::optional<studio::mhd::Server> server;
     for (port = 20000 + static_cast<std::uint16_t>(getpid() % 20000); !server; port++) {
         try {
-            server.emplace(engine, port, [](studio::Request &request) { request.gate = true; }, [](const studio::Request &request) { return studio::mhd::Reply{200, request.path, "text/plain"}; });
+            auto marks = [](studio::Request &request) { request.gate = true; };
+            server.emplace(engine, port, marks, [](const studio::Request &request) { return studio::mhd::Reply{200, request.path, "text/plain"}; });
             break;
         } catch (const std::runtime_error &) {
             // another program has that port

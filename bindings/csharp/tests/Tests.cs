@@ -241,7 +241,8 @@ static class Tests
                 HttpWebResponse told;
                 try { told = (HttpWebResponse)head.GetResponse(); }
                 catch (WebException failure) { told = (HttpWebResponse)failure.Response; }
-                using (told) Check(told.ContentLength == Encoding.UTF8.GetByteCount(ask("GET", path, null, "open").Item2), "HEAD of " + path + ": " + told.ContentLength);
+                using (told)
+                    Check(told.ContentLength == Encoding.UTF8.GetByteCount(ask("GET", path, null, "open").Item2), "HEAD of " + path + ": " + told.ContentLength);
             }
             foreach (var path in new[] { "/studios", "/studio-x/workflows", "/api/studios/workflows", "/own" })
             {
