@@ -22,9 +22,11 @@ compilers=(g++)
 command -v clang++ >/dev/null && compilers+=(clang++)
 for compiler in "${compilers[@]}"; do
     say "$compiler"
-    "$compiler" -std=c++17 -pedantic "${flags[@]}" "$root/bindings/cpp/tests/engine.cpp" -o engine "${link[@]}"
     rm -f ./*.sqlite*
-    timeout 120 ./engine
+    for name in engine mhd; do
+        "$compiler" -std=c++17 -pedantic "${flags[@]}" "$root/bindings/cpp/tests/$name.cpp" -o "$name" "${link[@]}" -lmicrohttpd
+        timeout 120 "./$name"
+    done
 done
 say "the hello host of the README, by CMake and by pkg-config"
 mkdir hello

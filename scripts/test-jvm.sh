@@ -29,11 +29,20 @@ run() { # name, JDK, module, arguments
     if [ "$status" != 0 ] || [ "${good:-0}" = 0 ]; then cat "$log"; fi
     echo "$name, JDK $(feature "$jdk"): ${good:-0} passed, ${bad:-1} failed"
 }
-run core-jna "$jdk17" core
-[ "$newest" = "$jdk17" ] || run core-ffm "$newest" core
-run servlet "$jdk17" servlet
-run spring "$jdk17" spring-boot-starter
-run kotlin "$newest" kotlin
+run core-jna "$jdk17" core "$@"
+[ "$newest" = "$jdk17" ] || run core-ffm "$newest" core "$@"
+run servlet "$jdk17" servlet "$@"
+run spring "$jdk17" spring-boot-starter "$@"
+run kotlin "$newest" kotlin "$@"
+for framework in jdk spring; do
+    log=$build/conformance-$framework.log
+    if FRAMEWORK=$framework bindings/conformance/run --lang jvm --framework "$framework" >"$log" 2>&1; then
+        echo "conformance, $framework: $(tail -n 1 "$log")"
+    else
+        failed=$((failed + 1))
+        cat "$log"
+    fi
+done
 scripts/test-packages.sh jvm
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

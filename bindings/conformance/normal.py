@@ -47,6 +47,8 @@ def headers(answer):
         if name == "content-type" and answer.status in BODILESS:
             continue
         if name in COUNT or (name.startswith("x-") and name not in OTHERS):
+            if name == "content-type":
+                value = re.sub(r";\s*", "; ", value)  # Tomcat leaves the space out
             found.append(f"{name}: {'«version»' if name == 'x-studio-version' else value}")
     return sorted(found)
 

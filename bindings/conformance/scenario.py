@@ -92,6 +92,10 @@ class Play:
             self.save(step, answer)
             return []
         differences = [self.compare(step.get("expect"), answer, step, line)]
+        if any(name.lower() == step.get("absent") for name, _ in answer.headers):
+            differences.append(f"{line}: the header `{step['absent']}` is there")
+        if "length_of" in step:
+            differences.append(self.lengths(answer, line, step))
         self.save(step, answer)
         for then, name in step.get("then", {}).items():
             line = self.fill(then)
@@ -109,6 +113,14 @@ class Play:
         wanted = file.read_text() if file.exists() else ""
         lines = difflib.unified_diff(wanted.splitlines(), told.splitlines(), f"expected/{name}.txt", line, lineterm="", n=2)
         return "\n".join(text[:1000] for text in lines)
+
+    def lengths(self, answer, line, step):
+        """A head alone tells the length that the whole answer has."""
+        whole = wire.send(self.port, step["length_of"], {key: step[key] for key in ("headers",) if key in step}).read()
+        told = [value for name, value in answer.headers if name.lower() == "content-length"]
+        if told == [str(len(whole.body))] and not answer.body:
+            return None
+        return f"{line}: Content-Length {told} and {len(answer.body)} bytes of a body; GET has {len(whole.body)}"
 
     def save(self, step, answer):
         for name, where in step.get("save", {}).items():

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <strings.h>
 
+#include <cctype>
 #include <cstring>
 
 #include "wfstudio.hpp"
@@ -31,21 +32,30 @@ inline std::string header(const Request &request, const char *name) {
 }
 
 namespace detail {
+// How many bytes the character at the beginning of `text` has in UTF-8; 0 where there is none (overlong forms and surrogates are none).
+inline std::size_t character(std::string_view text) {
+    auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
+    unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >> 4 == 14 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    for (std::size_t at = 1; at < length; at++)
+        if (byte(at) >> 6 != 2) return 0;
+    bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+    bool no_character = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
+    return overlong || no_character ? 0 : length;
+}
+inline bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        std::size_t length = character(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 // A header's value as UTF-8; old clients send Latin-1.
 inline std::string readable(std::string_view value) {
-    std::size_t more = 0;
-    bool whole = true;
-    for (unsigned char one : value) {
-        if (more > 0) {
-            if (one >> 6 != 2) whole = false;
-            more--;
-        } else if (one >= 0x80) {
-            more = one >= 0xc2 && one < 0xe0 ? 1 : one >> 4 == 14 ? 2 : one >= 0xf0 && one < 0xf5 ? 3 : 0;
-            if (more == 0) whole = false;
-        }
-        if (!whole) break;
-    }
-    if (whole && more == 0) return std::string(value);
+    if (is_utf8(value)) return std::string(value);
     std::string text;
     for (unsigned char one : value) {
         if (one < 0x80) text += static_cast<char>(one);
@@ -54,17 +64,53 @@ inline std::string readable(std::string_view value) {
     return text;
 }
 
+inline void escape(std::string &text, unsigned char one) {
+    static constexpr char hex[] = "0123456789ABCDEF";
+    ((text += '%') += hex[one >> 4]) += hex[one & 15];
+}
 // What may not stand in a request line is escaped; some clients send it all the same.
 inline std::string escaped(std::string_view raw) {
-    static constexpr char hex[] = "0123456789ABCDEF";
     std::string text;
     for (unsigned char one : raw) {
         if (one > ' ' && one < 127 && std::strchr("\"<>\\^`{|}", one) == nullptr) text += static_cast<char>(one);
-        else ((text += '%') += hex[one >> 4]) += hex[one & 15];
+        else escape(text, one);
     }
     return text;
 }
+// The byte that `%` and two digits stand for; -1 where they are none.
+inline int unescaped(std::string_view three) {
+    if (three.size() < 3 || !std::isxdigit(static_cast<unsigned char>(three[1])) || !std::isxdigit(static_cast<unsigned char>(three[2]))) return -1;
+    return std::stoi(std::string(three.substr(1, 2)), nullptr, 16);
+}
 }  // namespace detail
+
+// A path, or a part of it, without its escapes; none where it is no UTF-8 or an escape is broken. Split a path at its slashes first: `%2F` is none.
+inline std::optional<std::string> decoded(std::string_view path) {
+    std::string text;
+    for (std::size_t at = 0; at < path.size(); at++) {
+        int one = path[at] == '%' ? detail::unescaped(path.substr(at)) : static_cast<unsigned char>(path[at]);
+        if (one < 0) return std::nullopt;
+        if (path[at] == '%') at += 2;
+        text += static_cast<char>(one);
+    }
+    return detail::is_utf8(text) ? std::optional(std::move(text)) : std::nullopt;
+}
+// A path as its equals are written too: escaped is what must be, `%70` is `p`, digits are large. None where `decoded` has none.
+inline std::optional<std::string> normal(std::string_view path) {
+    if (!decoded(path)) return std::nullopt;
+    std::string text;
+    for (std::size_t at = 0; at < path.size(); at++) {
+        if (path[at] != '%') {
+            text += detail::escaped(path.substr(at, 1));
+            continue;
+        }
+        int one = detail::unescaped(path.substr(at));
+        if ((one < 0x80 && std::isalnum(one)) || (one != 0 && std::strchr("-._~", one) != nullptr)) text += static_cast<char>(one);
+        else detail::escape(text, static_cast<unsigned char>(one));
+        at += 2;
+    }
+    return text;
+}
 
 // The largest body of a request for the host's own paths; the engine says how large those of the studio may be.
 constexpr std::uint64_t own_body_limit = 16 * 1024 * 1024;
@@ -91,7 +137,7 @@ private:
     struct Exchange {
         std::string target;  // as the client sent it
         Request request;
-        bool begun = false, studio = false, too_long = false;
+        bool begun = false, studio = false, too_long = false, unreadable = false;
         std::uint64_t limit = UINT64_MAX;
         std::optional<Response> refused;
     };
@@ -101,7 +147,7 @@ private:
         bool events;  // they are whole, and their readers come again with the position that they have
     };
 
-    static void *arrived(void *, const char *uri, MHD_Connection *) { return new Exchange{uri, {}, false, false, false, UINT64_MAX, {}}; }
+    static void *arrived(void *, const char *uri, MHD_Connection *) { return new Exchange{uri, {}, false, false, false, false, UINT64_MAX, {}}; }
     static void done(void *, MHD_Connection *, void **state, MHD_RequestTerminationCode) { delete static_cast<Exchange *>(*state); }
     static MHD_Result pair(void *into, MHD_ValueKind, const char *name, const char *value) {
         static_cast<Request *>(into)->headers.emplace_back(name, value == nullptr ? "" : detail::readable(value));
@@ -136,12 +182,14 @@ private:
         auto &request = exchange.request;
         std::size_t path = exchange.target.find('?');
         request.method = method;
-        request.path = detail::escaped(std::string_view(exchange.target).substr(0, path));
+        auto whole = normal(std::string_view(exchange.target).substr(0, path));
+        request.path = whole ? std::move(*whole) : detail::escaped(std::string_view(exchange.target).substr(0, path));
         if (path != std::string::npos) request.query = detail::escaped(std::string_view(exchange.target).substr(path + 1));
         MHD_get_connection_values(connection, MHD_HEADER_KIND, pair, &request);
         for (const std::string &prefix : prefixes_) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(prefix + "/", 0) == 0;
         if (!exchange.studio) {
             exchange.limit = own_body_limit;
+            exchange.unreadable = !whole;
             return;
         }
         if (marks_) marks_(request);
@@ -155,6 +203,7 @@ private:
         if (exchange.too_long && !exchange.refused) {
             return reply(connection, problem(413, "the body is longer than " + std::to_string(exchange.limit) + " bytes; nothing was done"));
         }
+        if (exchange.unreadable) return reply(connection, problem(400, "the path is no UTF-8, or has a `%` without two hexadecimal digits; nothing was done"));
         if (!exchange.studio) return reply(connection, own_ ? own_(exchange.request) : problem(404, "there is no such page"));
         auto body = std::make_unique<Body>(Body{exchange.refused ? std::move(*exchange.refused) : engine_.http(exchange.request), {}, false});
         int status = body->response.status;
@@ -164,6 +213,8 @@ private:
             if (strcasecmp(name.c_str(), "content-length") == 0) length = std::strtoull(value.c_str(), nullptr, 10);
             if (strcasecmp(name.c_str(), "content-type") == 0) body->events = value.rfind("text/event-stream", 0) == 0;
         }
+        // A head alone tells the length of the body that it has not.
+        if (exchange.request.method == "HEAD" && length != MHD_SIZE_UNKNOWN) return send(connection, status, headers, streamed(length, std::move(body)));
         // A short answer is sent with its length, a stream as it comes.
         auto piece = body->response.next(0);
         std::string first = std::move(piece.bytes);
@@ -171,13 +222,16 @@ private:
             piece = body->response.next(0);
             first += piece.bytes;
         }
-        MHD_Response *response;
-        if (piece.code == STUDIO_END) {
-            response = MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY);
-        } else {
-            body->piece = std::move(first);
-            response = MHD_create_response_from_callback(length, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
-        }
+        if (piece.code == STUDIO_END)
+            return send(connection, status, headers, MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY));
+        body->piece = std::move(first);
+        return send(connection, status, headers, streamed(length, std::move(body)));
+    }
+
+    static MHD_Response *streamed(std::uint64_t length, std::unique_ptr<Body> body) {
+        return MHD_create_response_from_callback(length, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
+    }
+    static MHD_Result send(MHD_Connection *connection, int status, const Headers &headers, MHD_Response *response) {
         for (auto &[name, value] : headers)
             if (strcasecmp(name.c_str(), "content-length") != 0) MHD_add_response_header(response, name.c_str(), value.c_str());
         MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(status), response);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts the conformance host; FRAMEWORK is `jdk` or `spring`. The packages must have been built: scripts/test-jvm.sh --build does.
+# Starts the conformance host; FRAMEWORK is `jdk` or `spring`. scripts/test-jvm.sh builds the packages.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/jvm.sh"

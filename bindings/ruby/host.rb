@@ -22,6 +22,7 @@ class Own
   def call(env)
     return [200, { "content-type" => "text/plain" }, ["pong"]] if env["PATH_INFO"] == "/own/ping"
     return json(Array.new(JOURNAL.size) { JOURNAL.pop }) if env["PATH_INFO"] == "/own/journal"
+    return [404, { "content-type" => "text/plain" }, ["not here"]] unless env["PATH_INFO"].start_with?("/own/")
 
     body = env["rack.input"].read
     asked = env["PATH_INFO"].delete_prefix("/own/")

@@ -48,15 +48,29 @@ static void done(void *unused, struct MHD_Connection *connection, void **state, 
     free(request);
 }
 
+/* What may not stand in a request line is escaped: some clients send bytes that are no text. */
+static void put_escaped(struct text *head, const char *chars, size_t len) {
+    struct text escaped = {0};
+    text_put(&escaped, "");
+    for (size_t i = 0; i < len; i++) {
+        unsigned char one = (unsigned char)chars[i];
+        char byte[4];
+        snprintf(byte, sizeof byte, one > ' ' && one < 127 && strchr("\"<>\\^`{|}", one) == NULL ? "%c" : "%%%02X", one);
+        text_put(&escaped, byte);
+    }
+    text_put_string(head, escaped.chars, escaped.len);
+    text_free(&escaped);
+}
+
 static void head_of(struct text *head, struct MHD_Connection *connection, const char *method, const struct text *target) {
     size_t path = strcspn(target->chars, "?");
     text_put(head, "{\"method\":");
     text_put_string(head, method, strlen(method));
     text_put(head, ",\"path\":");
-    text_put_string(head, target->chars, path);
+    put_escaped(head, target->chars, path);
     if (target->chars[path] == '?') {
         text_put(head, ",\"query\":");
-        text_put_string(head, target->chars + path + 1, target->len - path - 1);
+        put_escaped(head, target->chars + path + 1, target->len - path - 1);
     }
     text_put(head, ",\"headers\":[");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, head);
@@ -94,6 +108,11 @@ static void body_done(void *state) {
     free(body);
 }
 
+static ssize_t no_body(void *state, uint64_t position, char *into, size_t room) {
+    (void)state, (void)position, (void)into, (void)room;
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
 /* Undoes the escapes of a JSON string in place; the library escapes only what it must, so \u is a control character. */
 static size_t unescape(char *chars, const char *from, const char *to) {
     size_t len = 0;
@@ -123,10 +142,11 @@ static char *string_end(char *from) {
 }
 
 /* `{"status":…,"headers":[["name","value"],…],"body":"…"}`: the order of the members is fixed. */
-static struct MHD_Response *response_of(char *head, studio_stream *stream, unsigned *status) {
+static struct MHD_Response *response_of(char *head, studio_stream *stream, int alone, unsigned *status) {
     char *at = strstr(head, "\"status\":"), *headers = strstr(head, "\"headers\":[");
     *status = at != NULL ? (unsigned)atoi(at + 9) : 500;
     struct MHD_Response *response;
+    char *length = strstr(head, "[\"content-length\",\"");
     char *pairs = headers + strlen("\"headers\":["), *last = pairs;
     while (*last == '[' || *last == ',') {
         char *name = strchr(last, '"') + 1, *name_end = string_end(name);
@@ -138,6 +158,9 @@ static struct MHD_Response *response_of(char *head, studio_stream *stream, unsig
         struct body *body = calloc(1, sizeof *body);
         body->stream = stream;
         response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, more, body, body_done);
+    } else if (alone && length != NULL) {
+        /* The head of GET tells the length of a body that is not sent. */
+        response = MHD_create_response_from_callback(strtoull(length + strlen("[\"content-length\",\""), NULL, 10), 1, no_body, NULL, NULL);
     } else {
         size_t len = text != NULL ? unescape(text, text, string_end(text)) : 0;
         response = MHD_create_response_from_buffer(len, text != NULL ? text : head, MHD_RESPMEM_MUST_COPY);
@@ -148,7 +171,8 @@ static struct MHD_Response *response_of(char *head, studio_stream *stream, unsig
         at = value_end + 2;
         name[unescape(name, name, name_end)] = '\0';
         value[unescape(value, value, value_end)] = '\0';
-        MHD_add_response_header(response, name, value);
+        /* The server itself tells the length. */
+        if (strcmp(name, "content-length") != 0) MHD_add_response_header(response, name, value);
     }
     return response;
 }
@@ -183,7 +207,7 @@ static enum MHD_Result answer(void *unused, struct MHD_Connection *connection, c
     text_free(&head);
     unsigned status = 500;
     struct MHD_Response *response =
-        code == STUDIO_OK ? response_of((char *)out.data, stream, &status)
+        code == STUDIO_OK ? response_of((char *)out.data, stream, strcmp(method, "HEAD") == 0, &status)
                           : MHD_create_response_from_buffer(out.len, out.data, MHD_RESPMEM_MUST_COPY);
     studio_buf_free(&out);
     enum MHD_Result queued = MHD_queue_response(connection, status, response);

@@ -16,6 +16,14 @@ graph='{"version":1,"nodes":[{"id":"start","type":"start","position":{"x":0,"y":
 
 curl -s "$base/studio/api/settings" | grep -q '"flags"' || fail "settings"
 curl -s -o /dev/null -w '%{http_code}' "$base/studio/api/workflows/none" | grep -qx 404 || fail "404"
+length() { curl -s "$@" | grep -i '^content-length: ' | tr -d '\r' | tr 'A-Z' 'a-z'; }
+for path in api/settings workflows api/workflows/none; do
+    whole=$(curl -s "$base/studio/$path" | wc -c)
+    [ "$(length -I "$base/studio/$path")" = "content-length: $whole" ] || fail "HEAD of $path does not tell the length $whole of GET: $(length -I "$base/studio/$path")"
+done
+for bad in '%C0%AF' '%ED%A0%80' '%FF' $'\xc0\xaf' $'\xe9'; do
+    curl -s -o /dev/null -w '%{http_code}' "$base/studio/api/workflows/$bad" | grep -qx 404 || fail "a path that is no UTF-8"
+done
 curl -s "${json[@]}" -d '{"name":' "$base/studio/api/workflows" | grep -q '"malformed_json"' || fail "malformed JSON"
 curl -s -i "${json[@]}" -d "{\"name\":\"Echo \\\"äö\\\"\",\"slug\":\"echo\",\"graph\":$graph}" "$base/studio/api/workflows" >made.txt
 grep -q '^HTTP/1.1 201' made.txt || fail "create: $(cat made.txt)"

@@ -1,7 +1,7 @@
 // Owns proof of the C++ header: events, tools by threads and inside streams, errors, HTTP, cancels, closing at any moment.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <wfstudio_mhd.hpp>
+#include <wfstudio.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -132,12 +132,6 @@ static void a_call_without_a_thread_fails_alone() {
     CHECK(named(all(engine.run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
 }
 
-static void what_old_clients_send_is_readable() {
-    CHECK(studio::mhd::detail::readable("caf\xe9") == "caf\xc3\xa9" && studio::mhd::detail::readable("caf\xc3\xa9") == "caf\xc3\xa9");
-    CHECK(studio::mhd::detail::readable("\xc3") == "\xc3\x83" && studio::mhd::detail::readable("plain") == "plain");
-    CHECK(studio::mhd::detail::escaped("/a%2Fb c\xc3\xa9\"") == "/a%2Fb%20c%C3%A9%22");
-}
-
 static void prefixes_are_asked() {
     studio::Engine engine{R"({"environment":"local","route_prefix":"shop/studio","database":{"path":"prefix.sqlite"}})"};
     bool found = false;
@@ -214,7 +208,6 @@ int main() {
     an_unwanted_call_is_not_begun();
     a_call_without_a_thread_fails_alone();
     prefixes_are_asked();
-    what_old_clients_send_is_readable();
     mounts();
     closing_is_safe_at_any_moment();
     std::puts("the C++ header is as promised");

@@ -5,6 +5,7 @@ using System.Diagnostics;
 using System.IO;
 using System.Linq;
 using System.Net;
+using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
 using WfStudio;
@@ -211,7 +212,8 @@ static class Tests
                 while (listener.IsListening)
                 {
                     var context = await listener.GetContextAsync();
-                    _ = Task.Run(() => studio.AnswerAsync(context, (from, request) => request.Gate = from.Headers["X-Gate"] == "open"));
+                    if (!studio.Owns(context.Request)) { context.Response.StatusCode = 418; context.Response.Close(); }
+                    else _ = Task.Run(() => studio.AnswerAsync(context, (from, request) => request.Gate = from.Headers["X-Gate"] == "open"));
                 }
             });
             Func<string, string, string, string, Tuple<int, string>> ask = (method, path, body, gate) =>
@@ -231,7 +233,21 @@ static class Tests
             Check(listed.Item1 == 200 && listed.Item2.Contains("\"echo\""), listed.ToString());
             Check(ask("GET", "/studio/api/workflows", null, "shut").Item1 == 403, "403");
             Check(ask("GET", "/studio/api/workflows/none%2Fsuch", null, "open").Item1 == 404, "404");
-            Check(ask("HEAD", "/studio/api/workflows", null, "open").Item1 == 200, "HEAD");
+            foreach (var path in new[] { "/studio/workflows", "/studio/api/settings", "/studio/api/none" })
+            {
+                var head = (HttpWebRequest)WebRequest.Create("http://127.0.0.1:" + port + path);
+                head.Method = "HEAD";
+                head.Headers["X-Gate"] = "open";
+                HttpWebResponse told;
+                try { told = (HttpWebResponse)head.GetResponse(); }
+                catch (WebException failure) { told = (HttpWebResponse)failure.Response; }
+                using (told)
+                    Check(told.ContentLength == Encoding.UTF8.GetByteCount(ask("GET", path, null, "open").Item2), "HEAD of " + path + ": " + told.ContentLength);
+            }
+            foreach (var path in new[] { "/studios", "/studio-x/workflows", "/api/studios/workflows", "/own" })
+            {
+                Check(ask("GET", path, null, "open").Item1 == 418, path + " is the application's");
+            }
             Check(ask("POST", "/studio/api/workflows", "{\"name\":", "open").Item2.Contains("malformed_json"), "malformed");
             var stream = ask("POST", "/studio/workflows/echo/run/stream", "{\"message\":\"over the wire\"}", "open");
             Check(stream.Item1 == 200 && stream.Item2.Contains("event: trace_completed"), stream.ToString());

@@ -13,6 +13,9 @@ abstract class Calls
     public const DONE = 1;
     public const CHUNK = 2;
 
+    /** How long a cancel is looked for behind a call, while the stream brings more and more. */
+    public const LOOKED_MS = 200;
+
     /** @var list<array{int, string}> */
     protected array $kept = [];
 
@@ -130,7 +133,8 @@ abstract class Calls
         if (isset($this->unwanted[$call->id])) {
             $call->cancel();
         }
-        while (!$call->isCancelled() && $this->look(0, $call));
+        $until = hrtime(true) + self::LOOKED_MS * 1_000_000;
+        while (!$call->isCancelled() && $this->look(0, $call) && hrtime(true) < $until);
         if ($call->isCancelled()) {
             throw new Failure('the call was cancelled before it began; nothing was done');
         }

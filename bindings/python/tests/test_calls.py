@@ -1,12 +1,14 @@
 """Owns proof of what becomes of calls to the host when things go wrong: cancelled before they began, engines of one name, a taker that fails."""
 
 import asyncio
+import gc
 import json
 import logging
 import os
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -85,6 +87,31 @@ def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
     finally:
         first.shutdown()
         second.shutdown()
+
+
+def test_hosts_of_studios_that_are_gone_are_let_go_once_others_answer_for_them(tmp_path):
+    kept = wfstudio.Studio(config(tmp_path), name="dropped")
+    left = []
+
+    def visit(number, *tools):
+        studio = wfstudio.Studio(config(tmp_path), name="dropped")
+        for tool in tools:
+            studio.tool(name=tool, input_schema={"type": "object"})(lambda **_: number)
+        left.append(weakref.ref(studio.host))
+
+    try:
+        visit(0, "alone")
+        for number in range(1, 20):
+            visit(number, "common")
+        gc.collect()
+        assert [number for number, host in enumerate(left) if host()] == [0, 19]
+        for tool in ("alone", "common"):
+            kept.call("workflow.save", **workflow(tool, tool))
+            assert list(kept.run(workflow=tool, message="x"))[-1].name == "trace_completed"
+    finally:
+        kept.shutdown()
+    gc.collect()
+    assert not any(host() for host in left)
 
 
 def test_whoever_takes_calls_may_fail_and_the_waiter_goes_on(tmp_path, caplog):

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 from . import _generated as g
@@ -90,6 +91,12 @@ class Host:
         ops = ([g.HOST_TOOL_CALL, g.HOST_TOOL_CANCEL] if self._tools else []) + list(self._answers)
         return {"ops": list(dict.fromkeys(ops)), "tools": list(self._declared.values()), "schemas": self._schemas, "classes": self._classes}
 
+    def names(self):
+        """What it answers and gives, by name."""
+        told = self.declaration()
+        tools = {("tools", tool["name"]) for tool in told["tools"]}
+        return tools.union(*({(kind, name) for name in told[kind]} for kind in ("ops", "schemas", "classes")))
+
     def on_change(self, declare):
         """Has ``declare`` called when something was added."""
         self._changed.append(declare)
@@ -127,11 +134,32 @@ class Hosts:
 
     def add(self, calls):
         with _joining:
-            self._calls = [*self._calls, calls]
+            self._calls = self._wanted([*self._calls, calls])
         return calls
+
+    def _wanted(self, them):
+        """Lets go of those whose studio is gone, once later ones answer all that they answered."""
+        wanted, later = [], set()
+        for calls in reversed(them):
+            names = calls.host.names()
+            if calls.is_left() and names <= later:
+                calls.close()
+            else:
+                wanted.insert(0, calls)
+            later |= names
+        return wanted
+
+    def close(self):
+        """The engine was closed: nobody's answers are wanted any more."""
+        with _joining:
+            them, self._calls = self._calls, []
+        for calls in them:
+            calls.close()
 
     def declare(self):
         """Declares to the engine what all of them answer."""
+        with _joining:
+            self._calls = self._wanted(self._calls)
         told = {"ops": {}, "tools": {}, "schemas": {}, "classes": {}}
         for calls in self._calls:
             one = calls.host.declaration()
@@ -150,7 +178,9 @@ class Hosts:
                 calls.cancel(payload.get("cancels"))
         name = payload.get("name") if op == g.HOST_TOOL_CALL else None
         them = list(reversed(self._calls))
-        next((calls for calls in them if calls.host.has(op, name)), them[0]).take(told)
+        found = next((calls for calls in them if calls.host.has(op, name)), them[0] if them else None)
+        if found is not None:
+            found.take(told)
 
 
 _joining = threading.Lock()
@@ -159,8 +189,9 @@ _joining = threading.Lock()
 class Calls:
     """The calls of one engine to one host, on threads of their own; in a forked child another one is made."""
 
-    def __init__(self, host, engine, loop=None):
+    def __init__(self, host, engine, loop=None, studio=None):
         self.host, self._engine, self._loop = host, engine, loop
+        self._studio = weakref.ref(studio) if studio is not None else None
         self._running, self._lock = {}, threading.Lock()
         self._pool = ThreadPoolExecutor(host.workers, thread_name_prefix="wfstudio-tool")
         # Who may enter, secrets and cancels are not to wait behind tools that take their time.
@@ -173,6 +204,10 @@ class Calls:
     def use_host(self, host):
         """Has another host answer from now on."""
         self.host = host
+
+    def is_left(self):
+        """Whether its studio is gone and nothing runs here."""
+        return self._studio is not None and self._studio() is None and not self._running
 
     def close(self):
         """Ends what still runs: its answers are not wanted any more."""

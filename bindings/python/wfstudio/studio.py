@@ -119,7 +119,7 @@ class Studio:
         self._declare()
 
     def _use(self, engine):
-        self._opened = _Opened(os.getpid(), engine, Hosts.of(engine).add(Calls(self.host, engine, self._loop)))
+        self._opened = _Opened(os.getpid(), engine, Hosts.of(engine).add(Calls(self.host, engine, self._loop, self)))
 
     def _declare(self):
         declaration = self.host.declaration()
@@ -271,6 +271,8 @@ class Studio:
                     raise
             finally:
                 self._opened.calls.close()
+                if self._opened.process == os.getpid():
+                    self._opened.engine.hosts.close()
 
     close = shutdown
 

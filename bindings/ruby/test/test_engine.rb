@@ -114,6 +114,34 @@ class TestEngine < StudioTest
     both&.each { |one| one.close(1) }
   end
 
+  def test_hosts_of_studios_that_are_gone_are_let_go_once_others_answer_for_them
+    config = { environment: "local", database: { path: "#{@folder}/gone.sqlite" } }
+    kept = WfStudio.open(config, name: "gone")
+    hosts = ObjectSpace::WeakMap.new
+    visit(config, "alone", hosts)
+    20.times { visit(config, "common", hosts) }
+    GC.start
+    visit(config, "common", hosts)
+    GC.start
+    assert_operator hosts.size, :<=, 6
+    %w[alone common].each do |name|
+      graph = Marshal.load(Marshal.dump(SLOW[:graph]))
+      graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
+      kept.call("workflow.save", slug: name, name: name, graph: graph)
+      assert_equal "trace_completed", Timeout.timeout(10) { kept.run(workflow: name, message: "x").to_a.last.name }
+    end
+  ensure
+    kept&.close(1)
+  end
+
+  def visit(config, tool, hosts)
+    studio = WfStudio.open(config, name: "gone")
+    studio.tool(tool, schema: { type: "object" }, &TOOL)
+    studio.call("health")
+    hosts[studio.host] = true
+  end
+  TOOL = ->(**_) { "done" }
+
   def test_an_executor_that_refuses_fails_that_call
     with_executor(->(&_) { raise "the queue is full" })
     told = Timeout.timeout(10) { slow { "never" }.to_a }

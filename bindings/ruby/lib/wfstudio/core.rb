@@ -1,5 +1,7 @@
 # Owns one opened engine in one process: one thread waits for its news and wakes whoever reads, calls to the host run on others.
 
+require "weakref"
+
 module WfStudio
   # Threads that come when there is work, up to a number.
   class Pool
@@ -55,15 +57,16 @@ module WfStudio
     def initialize(engine)
       @pid = Process.pid
       @engine = engine
-      @mailboxes, @calls = {}, {}
+      @mailboxes, @calls, @studios = {}, {}, {}
       @lock = Mutex.new
       @waiter = nil
     end
 
     # Declares what a host answers, beside those that studios of the same name have; what was declared last wins.
-    def declare(host)
+    def declare(host, studio)
       all = @lock.synchronize do
-        @calls = { **@calls, host => @calls[host] || host.calls(self) }
+        @studios[host] ||= WeakRef.new(studio)
+        @calls = wanted({ **@calls, host => @calls[host] || host.calls(self) })
         @calls.keys.map(&:declaration)
       end
       tools = all.flat_map { |one| one[:tools] }.to_h { |tool| [tool[:name], tool] }.values
@@ -71,6 +74,22 @@ module WfStudio
       text = JSON.generate({ ops: all.flat_map { |one| one[:ops] }.uniq, tools: tools, **named })
       Native.check(Native.studio_host_set(@engine, *Native.lent(text), nil, nil, nil))
     end
+
+    # Hosts whose studio is gone are let go, once later ones answer all that they answered.
+    def wanted(calls)
+      later = []
+      calls.to_a.reverse.select do |host, one|
+        names = host.names
+        left = !@studios[host].weakref_alive? && one.idle? && (names - later).empty?
+        later |= names
+        next true unless left
+
+        one.close
+        @studios.delete(host)
+        false
+      end.reverse.to_h
+    end
+    private :wanted
 
     def over?
       @mailboxes.nil?
@@ -129,8 +148,8 @@ module WfStudio
         handles.read_array_of_type(:uint64, :read_uint64, count.get(:size_t, 0)).each { |handle| told(handle) }
       end
     ensure
-      @calls.each_value(&:close)
-      left = @lock.synchronize { @mailboxes.tap { @mailboxes = nil } }
+      left, calls = @lock.synchronize { [@mailboxes, @calls].tap { @mailboxes, @calls, @studios = nil, {}, {} } }
+      calls.each_value(&:close)
       left.each_value(&:close)
     end
 

@@ -123,6 +123,11 @@ module WfStudio
       { ops: ops, tools: @declared.values, schemas: @schemas, classes: @classes }
     end
 
+    # What it answers and gives, by name.
+    def names
+      declaration.flat_map { |kind, all| all.is_a?(Hash) ? all.keys.map { |one| [kind, one] } : all.map { |one| [kind, one.is_a?(Hash) ? one[:name] : one] } }
+    end
+
     # What takes the calls of one engine.
     def calls(core)
       Calls.new(self, core, executor || Pool.new(@threads, "wfstudio-tool"), Pool.new(QUICK, "wfstudio-answer"))
@@ -175,6 +180,10 @@ module WfStudio
     rescue StandardError => e # an executor that takes no more; this thread has to go on
       @lock.synchronize { @active.delete(id) }
       call&.answer { raise e }
+    end
+
+    def idle?
+      @lock.synchronize { @active.empty? }
     end
 
     # No more calls come; those under way are told that nobody waits.

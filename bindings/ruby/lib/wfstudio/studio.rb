@@ -124,7 +124,7 @@ module WfStudio
         if @core.nil? || @core.pid != Process.pid
           @core, @declared = Core.open(@config, @name), false
         end
-        @core.declare(@host) unless @declared
+        @core.declare(@host, self) unless @declared
         @declared = true
         @core
       end

@@ -23,6 +23,7 @@ public final class HttpAnswer implements AutoCloseable {
     private final Answer answer;
     private final Map<String, Object> head;
     private Answer.Piece first;
+    private boolean beforeBody;
 
     HttpAnswer(Engine engine, Answer answer) {
         this.engine = engine;
@@ -55,6 +56,21 @@ public final class HttpAnswer implements AutoCloseable {
     /** The status. */
     public int status() {
         return ((Number) head.get("status")).intValue();
+    }
+
+    /** The same refusal, all of it there, marked as one of a request whose body was not read. */
+    HttpAnswer beforeBody() {
+        Map<String, Object> whole = new java.util.LinkedHashMap<>(head);
+        whole.put("body", new String(readAll(), StandardCharsets.UTF_8));
+        close();
+        HttpAnswer refusal = new HttpAnswer(whole);
+        refusal.beforeBody = true;
+        return refusal;
+    }
+
+    /** Whether it refuses a request whose body was not read. */
+    boolean isBeforeBody() {
+        return beforeBody;
     }
 
     /** A member of the head, such as {@code body_limit}. */

@@ -22,12 +22,22 @@ final class JdkMount {
         }
         Mount mount = new Mount(studio, marks);
         for (String path : studio.mounts()) {
-            server.createContext(path, exchange -> answer(mount, exchange));
+            server.createContext(path, exchange -> {
+                String asked = exchange.getRequestURI().getRawPath();
+                // The server takes every path for the context that begins with the same letters, such as `/studios`.
+                if (asked.equals(path) || asked.startsWith(path + "/")) {
+                    answer(mount, exchange);
+                } else {
+                    exchange.sendResponseHeaders(404, -1);
+                    exchange.close();
+                }
+            });
         }
     }
 
     private static void answer(Mount mount, HttpExchange exchange) throws IOException {
-        HttpAnswer answer = mount.answer(new Asked(exchange));
+        Asked asked = new Asked(exchange);
+        HttpAnswer answer = mount.answer(asked);
         try {
             for (Map.Entry<String, String> header : answer.headers()) {
                 if (!header.getKey().equalsIgnoreCase("content-length")) {
@@ -35,7 +45,11 @@ final class JdkMount {
                 }
             }
             byte[] body = answer.body();
-            boolean none = answer.status() == 204 || answer.status() == 304 || exchange.getRequestMethod().equals("HEAD");
+            boolean alone = exchange.getRequestMethod().equals("HEAD");
+            boolean none = answer.status() == 204 || answer.status() == 304 || alone;
+            if (alone && answer.length() >= 0) {
+                exchange.getResponseHeaders().set("Content-Length", String.valueOf(answer.length()));
+            }
             if (body == null && !none) {
                 exchange.sendResponseHeaders(answer.status(), Math.max(0, answer.length()));
                 exchange.getResponseBody().flush();
@@ -45,7 +59,9 @@ final class JdkMount {
             exchange.sendResponseHeaders(answer.status(), none || body.length == 0 ? -1 : body.length);
             if (!none && body.length > 0) {
                 exchange.getResponseBody().write(body);
+                exchange.getResponseBody().flush();
             }
+            mount.letGoBy(asked, answer);
         } catch (IOException | RuntimeException gone) {
             answer.close();
             exchange.close();

