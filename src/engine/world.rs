@@ -19,7 +19,7 @@ use crate::engine::log::journal::{Boundary, Journal};
 use crate::host::HostDoor;
 use crate::knowledge::Knowledge;
 use crate::model::agent::Definitions;
-use crate::model::event::{Fault, PartHash, Seq};
+use crate::model::event::{Fault, FaultCode, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
@@ -327,30 +327,36 @@ impl World {
     /// An uploaded file that this user may read, with its bytes; none when it is gone.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store or the file cannot be read.
     pub async fn file(&self, tenant: &str, user: Option<String>, key: &str) -> Result<Option<(AttachmentRow, Vec<u8>)>, Fault> {
         let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
         let found = self.store.read(move |tx| {
             let row = attachments::get(tx, &tenant, &key)?.filter(|row| row.readable(user.as_deref()));
             let Some(row) = row else { return Ok(None) };
-            let kept = attachments::content(tx, &tenant, &key)?;
-            let bytes = kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok()));
-            Ok(bytes.map(|bytes| (row, bytes)))
+            let bytes = match (attachments::content(tx, &tenant, &key)?, &room) {
+                (None, Some(room)) => lying(room.get(&tenant, &key)),
+                (kept, _) => Ok(kept),
+            };
+            Ok(Some((row, bytes)))
         });
-        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))
+        let found = found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))?;
+        let Some((row, bytes)) = found else { return Ok(None) };
+        Ok(bytes?.map(|bytes| (row, bytes)))
     }
 
     /// The beginning of an uploaded file; none when it is gone.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store or the file cannot be read.
     pub async fn file_head(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
         let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
         let found = self.store.read(move |tx| {
-            let kept = attachments::head(tx, &tenant, &key, HEAD)?;
-            Ok(kept.or_else(|| room.as_ref().and_then(|room| room.head(&tenant, &key, HEAD).ok())))
+            Ok(match (attachments::head(tx, &tenant, &key, HEAD)?, &room) {
+                (None, Some(room)) => lying(room.head(&tenant, &key, HEAD)),
+                (kept, _) => Ok(kept),
+            })
         });
-        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))
+        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))?
     }
 
     /// How frames look.
@@ -369,5 +375,17 @@ impl World {
     #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.at_work().saturating_sub(self.queued.load(Ordering::Relaxed))
+    }
+}
+
+/// What lies in the folder of files: nothing when it was removed. What cannot be read now may be there later.
+fn lying(read: std::io::Result<Vec<u8>>) -> Result<Option<Vec<u8>>, Fault> {
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
+            Err(Fault::new(FaultCode::StoreUnavailable, text))
+        }
     }
 }

@@ -142,7 +142,15 @@ impl Knowledge {
     async fn cut(&self, reading: &ReadingRow) -> Result<u64, Stop> {
         let no = reading.document;
         let found = self.store.read(move |tx| Ok(documents::by_no(tx, no)?.zip(documents::content(tx, no)?))).await?;
-        let (document, content) = found.ok_or(Stop::Lost)?;
+        let Some((document, content)) = found else {
+            let reading = reading.clone();
+            let forget = move |tx: &mut Tx<'_>| {
+                readings::forget(tx, no)?;
+                editions::swap_when_whole(tx, &reading.tenant, &reading.base)
+            };
+            self.store.write(forget).await?;
+            return Err(Stop::Lost);
+        };
         let kind = text::DocumentKind::of_mime(&document.mime_type).ok_or_else(|| Stop::Never(text::unreadable(&document.mime_type)))?;
         let whole = self.texts.read(kind, content, &reading.tenant).await.map_err(Stop::Never)?;
         let (most, overlap) = (reading.max_words as usize, reading.overlap_words as usize);

@@ -188,6 +188,8 @@ pub fn add_usage(tx: &mut Tx<'_>, no: i64, usage: &Usage, now: Timestamp) -> Res
 
 /// Removes a document; its passages are found no more.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, base: &Id, no: i64) -> Result<(), StoreError> {
+    // Nobody asks for a reading of it meanwhile.
+    editions::alone(tx, base)?;
     readings::forget(tx, no)?;
     tx.execute("DELETE FROM #document_contents WHERE document = $1", params![no])?;
     tx.execute("DELETE FROM #documents WHERE no = $1", params![no])?;

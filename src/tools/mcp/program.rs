@@ -191,7 +191,7 @@ impl Line {
     }
 }
 
-/// The messages of a batch; one of which any is no message, or that has too many, is nothing.
+/// The messages of a batch; what of it is no message is nothing, and so is one that has too many.
 fn batch(line: &[u8]) -> Vec<ServerJsonRpcMessage> {
     if json::measure(line).bytes > json::MOST {
         return Vec::new();
@@ -200,7 +200,11 @@ fn batch(line: &[u8]) -> Vec<ServerJsonRpcMessage> {
     if several.len() > BATCH {
         return Vec::new();
     }
-    several.into_iter().map(|one| serde_json::from_str(one.get())).collect::<Result<_, _>>().unwrap_or_default()
+    let taken = |one: &RawValue| {
+        let text = one.get().as_bytes();
+        json::read(text).map_or_else(|problem| wire::unreadable(text, &problem), Some)
+    };
+    several.into_iter().filter_map(taken).collect()
 }
 
 #[cfg(test)]
@@ -231,6 +235,8 @@ mod tests {
         assert!(taken(r#"{"a": 1}"#).is_empty());
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         assert_eq!(taken(&format!("[{answer},{answer}]")).len(), 2);
+        assert_eq!(taken(&format!(r#"[{answer},{{"log":"x"}},7]"#)).len(), 1, "what is no message takes none with it");
+        assert_eq!(error_id(&format!(r#"[{answer},{{"jsonrpc":"2.0","id":9,"odd":1}}]"#)), Some(RequestId::Number(9)));
         assert_eq!(taken(&format!("{answer}\r")).len(), 1);
     }
 

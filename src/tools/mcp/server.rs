@@ -227,15 +227,16 @@ fn print((tenant, slug): (&str, &str), way: &Way, may_ask: bool) -> String {
     match way {
         Way::Program(program) => {
             add(&program.command);
+            add(&program.arguments.len().to_string());
             program.arguments.iter().for_each(|argument| add(argument));
-            program.env.iter().for_each(|(name, value)| add(&format!("{name}={value}")));
+            program.env.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| add(text)));
         }
         Way::Http(address) | Way::Events(address) => {
             add(if matches!(way, Way::Http(_)) { "http" } else { "sse" });
             add(&address.url);
             add(address.token.as_deref().unwrap_or_default());
             add(if address.free { "free" } else { "" });
-            address.headers.iter().for_each(|(name, value)| add(&format!("{name}:{value}")));
+            address.headers.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| add(text)));
         }
     }
     hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
@@ -301,6 +302,23 @@ mod tests {
         assert_eq!((program.command.as_str(), program.arguments.len()), ("own", 0));
         let gone = ready(listed, stdio(json!({"locked": true}))).await.err().expect("refused");
         assert!(gone.starts_with("mcp_unavailable: the MCP server `files` is no longer defined"), "{gone}");
+    }
+
+    #[tokio::test]
+    async fn definitions_that_differ_share_no_print() {
+        let mut prints = std::collections::BTreeSet::new();
+        let more = [
+            json!({"args": ["run", "MODE=safe"]}),
+            json!({"args": ["run"], "env": {"MODE": "safe"}}),
+            json!({"args": ["run", "MODE", "safe"]}),
+            json!({"args": [], "env": {"A": "b=c"}}),
+            json!({"args": [], "env": {"A=b": "c"}}),
+        ];
+        for one in &more {
+            let found = ready(json!({"mcp": {"stdio_allowlist": ["tool"]}}), stdio(one.clone())).await;
+            assert!(prints.insert(found.map(|ready| ready.print)), "{one}");
+        }
+        assert!(prints.iter().filter(|print| print.is_ok()).count() >= 4, "{prints:?}");
     }
 
     #[tokio::test]

@@ -81,6 +81,26 @@ async fn a_reading_is_held_for_longer_by_who_has_it_and_by_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_reading_of_a_document_that_is_gone_holds_up_nothing() {
+    let bench = bench(json!({}));
+    let base = three(&bench).await;
+    let id: Id = base.parse().expect("an id");
+    let store = &bench.studio.world().store;
+    let asked = store.write(move |tx| {
+        let edition = editions::of_base(tx, "", &id)?[0].no;
+        readings::ask(tx, &Wanted { tenant: "", base: &id, document: 9_999, edition, max_words: 50, overlap_words: 0, due: Timestamp(1) })?;
+        Ok(edition)
+    });
+    let edition = asked.await.expect("asked");
+    bench.studio.start_workers().expect("workers");
+    let mut patience = super::patience();
+    while store.read(move |tx| readings::unfinished(tx, edition)).await.expect("read") {
+        patience.wait().await;
+    }
+    assert_eq!(bench.get_base(&base).await["chunk_count"], json!(3), "what is there stays found");
+}
+
+#[tokio::test]
 async fn one_document_is_read_anew() {
     let bench = bench(json!({}));
     let base = three(&bench).await;

@@ -159,3 +159,37 @@ async fn a_file_of_an_answer_stays_as_long_as_its_run() {
     studio.delete_thread(scope, &thread).await.expect("its run wrote to it again");
     assert!(studio.attachment(scope, key).await.is_err(), "nothing refers to it any more");
 }
+
+/// Puts a folder in the place of every file below a folder that is no database: whoever reads it gets an error, and it is there.
+fn unreadable(folder: &std::path::Path) -> usize {
+    let mut made = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            made += unreadable(&path);
+        } else if !path.to_string_lossy().contains("sqlite") {
+            std::fs::remove_file(&path).expect("removed");
+            std::fs::create_dir(&path).expect("made");
+            made += 1;
+        }
+    }
+    made
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_at_the_moment_is_not_told_as_missing() {
+    if place::on_server("").is_some() {
+        return;
+    }
+    for (name, bytes) in [("cat.png", png(8, 8)), ("notes.txt", b"Read this.".to_vec())] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let story = Story::on_disk(folder.path(), json!([{"times": 0, "text": "Seen."}]));
+        let file = upload(&story, name, bytes).await;
+        assert_eq!(unreadable(folder.path()), 1, "the file lies beside the database");
+        let run = story.run_with("start -> agent_1{provider: script, model: m} -> stop", json!({"message": "look", "attachments": [file]})).await;
+        let trace = whole(&story, &run.id).await;
+        assert_eq!((&trace["trace"]["status"], &trace["trace"]["error"]["code"]), (&json!("failed"), &json!("store_unavailable")), "{name}: {trace:#}");
+        assert!(trace["trace"]["error"]["message"].as_str().expect("a text").contains("attachments.path"), "{name}: {trace:#}");
+        assert!(spans(&trace).is_empty(), "{name}: no model was asked: {trace:#}");
+    }
+}
