@@ -265,7 +265,9 @@ mod tests {
                 for _ in 0..12 {
                     seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     text += &hostile[(seed >> 33) % hostile.len()];
-                    seed % 3 == 0 && { text.push(' '); true };
+                    if seed % 3 == 0 {
+                        text.push(' ');
+                    }
                 }
                 for term in language.terms(&text).iter().chain(&language.asked(&text)) {
                     let plain = |letter: char| letter.is_alphanumeric() || is_combining_mark(letter);
