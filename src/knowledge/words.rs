@@ -87,7 +87,7 @@ impl Language {
         let (mut terms, mut bytes) = (Vec::new(), 0);
         let mut add = |term: String| {
             bytes += term.len() + 8;
-            if bytes <= BYTES {
+            if bytes <= BYTES && !term.is_empty() {
                 terms.push(term);
             }
         };
@@ -109,10 +109,10 @@ impl Language {
             true => all.extend(pieces(run).map(|word| (self.term(word), is_common(self.common, word)))),
             false => all.extend(pairs(run).map(|pair| (pair.to_owned(), false))),
         });
-        telling(all.into_iter())
+        telling(all.into_iter().filter(|(term, _)| !term.is_empty()))
     }
 
-    /// A word as it is looked for: its stem, without accents.
+    /// A word as it is looked for: its stem, without accents; nothing is left of an accent alone.
     fn term(&self, word: &str) -> String {
         let short = word.char_indices().nth(LETTERS).map_or(word, |(end, _)| &word[..end]);
         let stem = match self.stems {
