@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::config::Config;
 use crate::model::Id;
 use crate::store::definitions::{self, DefinitionKind, DefinitionRow};
-use crate::store::knowledge::editions::Embedder;
+use crate::store::knowledge::editions::{EARLIER, Embedder};
 use crate::store::{StoreError, Tx};
 
 /// How a base is searched when a question does not say.
@@ -47,6 +47,7 @@ impl Mode {
 pub struct Base {
     pub id: Id,
     pub embedder: Embedder,
+    pub language: String,
     pub retrieval: Retrieval,
     pub max_words: u32,
     pub overlap_words: u32,
@@ -67,6 +68,7 @@ impl Base {
                 model: text("/embeddings_model").unwrap_or("hash-256").to_owned(),
                 dimensions: small("/dimensions"),
             },
+            language: text("/language").unwrap_or(EARLIER).to_owned(),
             retrieval: Retrieval {
                 mode: text("/retrieval_defaults/mode").and_then(Mode::named).or_else(|| Mode::named(&usual.mode)).unwrap_or(Mode::Hybrid),
                 top_k: small("/retrieval_defaults/top_k").unwrap_or(usual.top_k),

@@ -24,6 +24,12 @@ pub fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
+/// The numbers of bytes.
+#[must_use]
+pub fn numbers(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect()
+}
+
 /// How alike a vector and the bytes of another are: the sum of their products.
 #[must_use]
 pub fn likeness(vector: &[f32], bytes: &[u8]) -> f32 {

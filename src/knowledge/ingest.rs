@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::words::Language;
 use super::{Knowledge, chunk, codes, text};
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 use crate::model::usage::Usage;
 use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
 use crate::store::{StoreError, Tx};
-use crate::store::knowledge::editions::Embedder;
+use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Batch;
 use crate::store::knowledge::readings::ReadingRow;
 use crate::store::knowledge::{documents, editions, passages, readings};
@@ -130,8 +131,14 @@ impl Knowledge {
             None => self.cut(reading).await?,
         };
         let mut done = if reading.chunks.is_some() { reading.done } else { 0 };
+        let (row, wanted) = (reading.clone(), edition.clone());
+        let earlier = self.store.read(move |tx| readings::with_vectors_for(tx, &row, &wanted)).await?;
         while done < chunks {
-            done += self.embed_next(reading, &edition.embedder, done, &mut progress.owed).await?;
+            let kept = match earlier {
+                Some(earlier) => self.keep_next(reading, &edition, done, earlier).await?,
+                None => 0,
+            };
+            done += if kept > 0 { kept } else { self.embed_next(reading, &edition, done, &mut progress.owed).await? };
             progress.tries = 1;
         }
         let (reading, now) = (reading.clone(), self.clock.now());
@@ -166,9 +173,9 @@ impl Knowledge {
     }
 
     /// Makes and stores the vectors of the next passages; how many there were. What making them took is owed when they were not stored.
-    async fn embed_next(&self, reading: &ReadingRow, embedder: &Embedder, done: u64, owed: &mut Option<Usage>) -> Result<u64, Stop> {
-        let (no, edition) = (reading.no, reading.edition);
-        let found = self.store.read(move |tx| Ok((passages::texts(tx, no, done, BATCH)?, passages::vector_bytes(tx, edition)?)));
+    async fn embed_next(&self, reading: &ReadingRow, edition: &Edition, done: u64, owed: &mut Option<Usage>) -> Result<u64, Stop> {
+        let (no, embedder, index) = (reading.no, &edition.embedder, edition.index());
+        let found = self.store.read(move |tx| Ok((passages::texts(tx, no, done, BATCH)?, passages::vector_bytes(tx, index.edition)?)));
         let (texts, length) = found.await?;
         if texts.is_empty() {
             return Err(Stop::Never("passages of this document are missing; reindex it".to_owned()));
@@ -188,7 +195,7 @@ impl Knowledge {
         };
         let usage = self.prices.meter(&embedder.provider, &embedder.model, made.tokens, began);
         let document = reading.document;
-        let batch = match batch(done, request.texts, made, length) {
+        let batch = match batch(done, terms(edition, request.texts), made, length) {
             Ok(batch) => batch,
             Err(unfit) => {
                 self.count(document, usage).await;
@@ -197,7 +204,7 @@ impl Knowledge {
         };
         let (count, held, took) = (batch.vectors.len() as u64, reading.clone(), usage);
         let (now, until) = (self.clock.now(), self.lease());
-        let stored = self.store.write(move |tx| readings::advance(tx, &held, &batch, &took, now, until)).await;
+        let stored = self.store.write(move |tx| readings::advance(tx, &held, (index, &batch), &took, now, until)).await;
         match stored {
             Ok(()) => {}
             Err(StoreError::Fenced) => self.count(document, usage).await,
@@ -212,6 +219,29 @@ impl Knowledge {
             Err(_) => *owed = Some(usage),
         }
         stored?;
+        Ok(count)
+    }
+
+    /// Keeps the vectors of the next passages that an earlier reading made of the same texts; how many there were.
+    async fn keep_next(&self, reading: &ReadingRow, edition: &Edition, done: u64, earlier: i64) -> Result<u64, Stop> {
+        let no = reading.no;
+        let found = self.store.read(move |tx| {
+            let (mut texts, before) = (passages::texts(tx, no, done, BATCH)?, passages::texts(tx, earlier, done, BATCH)?);
+            texts.truncate(texts.iter().zip(&before).take_while(|(text, before)| text == before).count());
+            let mut vectors = Vec::new();
+            for place in (done..).take(texts.len()) {
+                vectors.extend(passages::vector(tx, passages::key(earlier, place), <[u8]>::to_vec)?);
+            }
+            Ok((texts, vectors))
+        });
+        let (texts, vectors) = found.await?;
+        if texts.is_empty() || vectors.len() < texts.len() {
+            return Ok(0);
+        }
+        let mut batch = Batch { first: done, terms: terms(edition, texts), vectors, codes: Vec::new() };
+        batch.vectors.iter().for_each(|bytes| codes::append(&mut batch.codes, &codes::numbers(bytes)));
+        let (count, held, index, now, until) = (batch.vectors.len() as u64, reading.clone(), edition.index(), self.clock.now(), self.lease());
+        self.store.write(move |tx| readings::advance(tx, &held, (index, &batch), &Usage::default(), now, until)).await?;
         Ok(count)
     }
 
@@ -243,10 +273,18 @@ fn too_much(why: chunk::TooMuch) -> Stop {
     })
 }
 
+/// What texts are found by.
+fn terms(edition: &Edition, texts: Vec<String>) -> Vec<Vec<String>> {
+    match edition.language.as_deref().and_then(Language::named) {
+        Some(language) => texts.iter().map(|text| language.terms(text)).collect(),
+        None => texts.into_iter().map(|text| vec![text]).collect(),
+    }
+}
+
 /// Vectors as they are stored: of unit length, all of the length that the edition has.
-fn batch(first: u64, texts: Vec<String>, made: Embeddings, bytes: Option<u64>) -> Result<Batch, String> {
+fn batch(first: u64, terms: Vec<Vec<String>>, made: Embeddings, bytes: Option<u64>) -> Result<Batch, String> {
     let length = bytes.map_or_else(|| made.vectors.first().map_or(0, Vec::len), |bytes| usize::try_from(bytes / 4).unwrap_or(0));
-    let mut batch = Batch { first, texts, ..Batch::default() };
+    let mut batch = Batch { first, terms, ..Batch::default() };
     for vector in made.vectors {
         if vector.is_empty() || vector.len() != length || length > 65_536 {
             return Err(format!(

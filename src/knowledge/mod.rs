@@ -9,6 +9,7 @@ mod rank;
 mod rerank;
 mod search;
 pub mod text;
+pub mod words;
 mod worker;
 
 use std::sync::Arc;

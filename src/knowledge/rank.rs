@@ -1,14 +1,10 @@
-//! Owns ranking: the best of many scores, the fusion of two lists, and the useful words of a query.
+//! Owns ranking: the best of many scores, and the fusion of two lists.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
-
-use unicode_segmentation::UnicodeSegmentation as _;
+use std::collections::{BinaryHeap, HashMap};
 
 /// The constant of reciprocal rank fusion.
 const K: f64 = 60.0;
-/// The most words of a question that are looked for.
-const WORDS: usize = 64;
 
 /// A score that can be put in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,30 +76,6 @@ pub fn fuse(one: &[i64], other: &[i64]) -> Vec<i64> {
     order
 }
 
-/// Words that nearly every text has, in the studio's languages.
-const COMMON: &str = " a about after all am an and any are as at be been but by can could did do does for from get had has have how i if in into is \
-    it its may me might must my no not of on one or our out shall should so some than that the their them then there these they this to up us was we were what \
-    when where which who why will with would you your \
-    ao aos as com como da das de do dos e ela ele em entre era essa esse esta este eu foi há isso já mais mas me meu minha muito na nas nem \
-    no nos não o os ou para pela pelo por qual quando que quem se sem ser seu sua são também te tem um uma você à às é ";
-
-/// The first words of a question, each once, without those that nearly every text has, unless it has no others.
-#[must_use]
-pub fn words(question: &str) -> Vec<String> {
-    let lower = question.to_lowercase();
-    let (mut seen, mut telling, mut common) = (HashSet::new(), Vec::new(), Vec::new());
-    for word in lower.unicode_words().filter(|word| seen.insert(*word)) {
-        let list = if COMMON.contains(&format!(" {word} ")) { &mut common } else { &mut telling };
-        if list.len() < WORDS {
-            list.push(word.to_owned());
-        }
-        if telling.len() == WORDS {
-            break;
-        }
-    }
-    if telling.is_empty() { common } else { telling }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,23 +95,5 @@ mod tests {
     fn what_both_lists_know_comes_first() {
         assert_eq!(fuse(&[1, 2, 3], &[4, 2]), [2, 1, 4, 3]);
         assert_eq!(fuse(&[7], &[]), [7]);
-    }
-
-    #[test]
-    fn a_question_of_very_many_words_is_no_work() {
-        let begun = std::time::Instant::now();
-        let many: String = (0..200_000).map(|n| format!("w{n} ")).collect();
-        let found = words(&many);
-        assert_eq!((found.len(), found.last().map(String::as_str)), (WORDS, Some("w63")));
-        assert_eq!(words(&format!("{} money", "who are you ".repeat(100_000))), ["money"]);
-        assert_eq!(words(&COMMON.repeat(1_000)).len(), WORDS);
-        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
-    }
-
-    #[test]
-    fn common_words_are_left_out_while_others_are_there() {
-        assert_eq!(words("How do I get my Money back, money?"), ["money", "back"]);
-        assert_eq!(words("Who are you?"), ["who", "are", "you"]);
-        assert!(words("?!").is_empty());
     }
 }

@@ -10,6 +10,7 @@ use super::Knowledge;
 use super::base::{Base, Mode};
 use super::codes::{self, Query};
 use super::rank::{self, Best};
+use super::words::{self, Language};
 use crate::knowledge::vector_cache::VectorCache;
 use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
@@ -310,7 +311,12 @@ impl Look<'_, '_> {
     fn worded(&mut self, edition: &Edition, wanted: &HashMap<i64, &LiveReading>) -> Result<Vec<i64>, StoreError> {
         let most = CANDIDATES.max(self.question.top_k * 2);
         let limit = if self.question.filter.is_empty() { most * 4 } else { FILTERED };
-        let mut found = fulltext::find(self.tx, edition.no, &rank::words(&self.question.query), limit)?;
+        let question = &self.question.query;
+        let terms = match edition.language.as_deref() {
+            Some(name) => Language::named(name).map(|language| language.asked(question)).unwrap_or_default(),
+            None => words::asked_of_database(question),
+        };
+        let mut found = fulltext::find(self.tx, edition.index(), &terms, limit)?;
         found.retain(|key| wanted.contains_key(&passages::place(*key).0));
         found.truncate(most);
         Ok(found)

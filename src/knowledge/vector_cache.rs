@@ -167,7 +167,7 @@ mod tests {
     use crate::store::knowledge::editions::Embedder;
 
     fn edition(no: i64, changes: i64) -> Edition {
-        Edition { no, embedder: Embedder { provider: "p".into(), model: "m".into(), dimensions: None }, current: true, changes }
+        Edition { no, embedder: Embedder { provider: "p".into(), model: "m".into(), dimensions: None }, language: None, current: true, changes }
     }
 
     fn reading(no: i64, document: u64) -> LiveReading {

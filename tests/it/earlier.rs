@@ -160,6 +160,13 @@ async fn threads_and_documents_of_an_earlier_version_are_there() {
     let base = bench.studio.get(&bench.scope, Resource::KnowledgeBase, "docs").await.expect("a base");
     let found = bench.studio.search(&bench.scope, base["id"].as_str().expect("an id"), &json!({"query": "moon month"})).await.expect("hits");
     assert_eq!(found["results"][0]["source_name"], "moon.txt", "{found}");
+    assert_eq!((&base["language"], &base["needs_reindex"]), (&json!("en"), &json!(false)));
+    let words = json!({"query": "circling", "mode": "text"});
+    for _ in 0..2 {
+        let found = bench.studio.search(&bench.scope, "docs", &words).await.expect("hits");
+        assert_eq!(found["results"][0]["source_name"], "moon.txt", "{found}");
+        bench.studio.reindex_base(&bench.scope, "docs").await.expect("reindexed");
+    }
     let third = bench.chat("clerk", json!({"message": "three"})).await;
     assert_eq!(rested(&story, &third).await, completed("You said: three"));
 }

@@ -4,6 +4,7 @@
 mod archive;
 mod documents;
 mod http;
+mod languages;
 mod node;
 #[cfg(feature = "documents")]
 mod office;

@@ -3,6 +3,7 @@
 use crate::model::Id;
 use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
+use crate::store::knowledge::fulltext::Index;
 use crate::store::knowledge::readings;
 
 /// How texts become vectors.
@@ -16,6 +17,9 @@ pub struct Embedder {
     pub dimensions: Option<u32>,
 }
 
+/// The language of the editions of earlier versions, which the databases themselves looked for words in.
+pub const EARLIER: &str = "en";
+
 /// All passages of a base with vectors of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
@@ -23,10 +27,26 @@ pub struct Edition {
     pub no: i64,
     /// How its vectors are made.
     pub embedder: Embedder,
+    /// Whose words it is searched by; none: the database finds them, as in earlier versions.
+    pub language: Option<String>,
     /// It is what searches see.
     pub current: bool,
     /// Another one, at random, after each change of what searches see.
     pub changes: i64,
+}
+
+impl Edition {
+    /// Is it what a base of these embeddings and this language is searched by?
+    #[must_use]
+    pub fn serves(&self, embedder: &Embedder, language: &str) -> bool {
+        self.embedder == *embedder && self.language.as_deref().unwrap_or(EARLIER) == language
+    }
+
+    /// Where its words are found.
+    #[must_use]
+    pub const fn index(&self) -> Index {
+        Index { edition: self.no, by_database: self.language.is_none() }
+    }
 }
 
 fn of_row(row: &Row<'_>) -> Result<Edition, StoreError> {
@@ -39,13 +59,14 @@ fn of_row(row: &Row<'_>) -> Result<Edition, StoreError> {
         },
         current: row.text(4)? == "current",
         changes: row.int(5)?,
+        language: row.opt_text(6)?.map(str::to_owned),
     })
 }
 
 /// The editions of a base that are not gone, the current one first.
 pub fn of_base(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<Vec<Edition>, StoreError> {
     tx.query(
-        "SELECT no, provider, model, dimensions, state, changes FROM #editions \
+        "SELECT no, provider, model, dimensions, state, changes, language FROM #editions \
          WHERE tenant = $1 AND base = $2 AND state IN ('current', 'building') ORDER BY state DESC, no",
         params![tenant, &base.to_string()],
         of_row,
@@ -54,14 +75,15 @@ pub fn of_base(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<Vec<Edition>,
 
 /// An edition by its number.
 pub fn get(tx: &mut Tx<'_>, no: i64) -> Result<Option<Edition>, StoreError> {
-    tx.query_one("SELECT no, provider, model, dimensions, state, changes FROM #editions WHERE no = $1", params![no], of_row)
+    tx.query_one("SELECT no, provider, model, dimensions, state, changes, language FROM #editions WHERE no = $1", params![no], of_row)
 }
 
-fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, embedder: &Embedder) -> Result<Edition, StoreError> {
+fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, (embedder, language): (&Embedder, &str)) -> Result<Edition, StoreError> {
     let made = tx.query_one(
-        "INSERT INTO #editions (tenant, base, state, provider, model, dimensions, changes) VALUES ($1, $2, $3, $4, $5, $6, {abs(random() / 2)|CAST(random() * 4611686018427387904 AS BIGINT)}) \
-         RETURNING no, provider, model, dimensions, state, changes",
-        params![tenant, &base.to_string(), state, &embedder.provider, &embedder.model, embedder.dimensions],
+        "INSERT INTO #editions (tenant, base, state, provider, model, dimensions, language, changes) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, {abs(random() / 2)|CAST(random() * 4611686018427387904 AS BIGINT)}) \
+         RETURNING no, provider, model, dimensions, state, changes, language",
+        params![tenant, &base.to_string(), state, &embedder.provider, &embedder.model, embedder.dimensions, language],
         of_row,
     )?;
     made.ok_or_else(|| StoreError::Fault("an edition was not stored".to_owned()))
@@ -73,16 +95,16 @@ pub fn alone(tx: &mut Tx<'_>, base: &Id) -> Result<(), StoreError> {
 }
 
 /// The editions that a document is read into: the current one, made when there is none, and the one that is being built.
-pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder) -> Result<Vec<Edition>, StoreError> {
+pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder, language: &str) -> Result<Vec<Edition>, StoreError> {
     alone(tx, base)?;
     let mut found = of_base(tx, tenant, base)?;
     let unused = match found.first() {
-        Some(first) if first.current => first.embedder != *embedder && !readings::any(tx, first.no)?,
+        Some(first) if first.current => !first.serves(embedder, language) && !readings::any(tx, first.no)?,
         Some(_) | None => false,
     };
     let before = unused.then(|| found.remove(0));
     if !found.first().is_some_and(|first| first.current) {
-        found.insert(0, insert(tx, tenant, base, "current", embedder)?);
+        found.insert(0, insert(tx, tenant, base, "current", (embedder, language))?);
     }
     if let Some(before) = before {
         // The errors of that edition stay on its documents.
@@ -96,8 +118,8 @@ pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder
 }
 
 /// Begins an edition that will replace the current one.
-pub fn build(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder) -> Result<Edition, StoreError> {
-    insert(tx, tenant, base, "building", embedder)
+pub fn build(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder, language: &str) -> Result<Edition, StoreError> {
+    insert(tx, tenant, base, "building", (embedder, language))
 }
 
 /// What searches see of an edition is not what it was.

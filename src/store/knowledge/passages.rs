@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
-use crate::store::knowledge::fulltext;
+use crate::store::knowledge::fulltext::{self, Index};
 
 /// A reading's rows have keys of their own: its number times this, plus the place of the passage.
 const PLACES: i64 = 1 << 26;
@@ -48,8 +48,8 @@ pub struct Passage {
 pub struct Batch {
     /// The place of the first.
     pub first: u64,
-    /// The texts, to be found by their words.
-    pub texts: Vec<String>,
+    /// What each is found by.
+    pub terms: Vec<Vec<String>>,
     /// Little-endian floats of each.
     pub vectors: Vec<Vec<u8>>,
     /// All small copies, one after another.
@@ -108,11 +108,11 @@ pub fn standing(tx: &mut Tx<'_>, reading: i64, at: &Place) -> Result<Option<u64>
 }
 
 /// Keeps vectors; their passages can be found by their words too.
-pub fn keep_vectors(tx: &mut Tx<'_>, edition: i64, reading: i64, batch: &Batch) -> Result<(), StoreError> {
-    for ((position, vector), text) in (batch.first..).zip(&batch.vectors).zip(&batch.texts) {
+pub fn keep_vectors(tx: &mut Tx<'_>, index: Index, reading: i64, batch: &Batch) -> Result<(), StoreError> {
+    for ((position, vector), terms) in (batch.first..).zip(&batch.vectors).zip(&batch.terms) {
         let key = key(reading, position);
         tx.send("INSERT INTO #vectors (key, vector) VALUES ($1, $2)", params![key, vector.as_slice()])?;
-        fulltext::add(tx, edition, key, text)?;
+        fulltext::add(tx, index, key, terms)?;
     }
     tx.execute(
         "INSERT INTO #codes (key, codes) VALUES ($1, $2)",

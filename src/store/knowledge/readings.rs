@@ -4,6 +4,7 @@ use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
+use crate::store::knowledge::fulltext::Index;
 use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::{documents, editions, passages};
 
@@ -161,7 +162,7 @@ pub fn cut(tx: &mut Tx<'_>, reading: &ReadingRow, texts: &[Passage]) -> Result<(
 pub fn advance(
     tx: &mut Tx<'_>,
     reading: &ReadingRow,
-    batch: &passages::Batch,
+    (index, batch): (Index, &passages::Batch),
     usage: &Usage,
     now: Timestamp,
     until: Timestamp,
@@ -172,7 +173,7 @@ pub fn advance(
         params![batch.first + batch.vectors.len() as u64, until.0, reading.no, reading.fence, batch.first],
     )?;
     held(changed)?;
-    passages::keep_vectors(tx, reading.edition, reading.no, batch)?;
+    passages::keep_vectors(tx, index, reading.no, batch)?;
     documents::add_usage(tx, reading.document, usage, now)
 }
 
@@ -283,6 +284,19 @@ pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreErro
                 metadata: row.json(4)?,
             })
         },
+    )
+}
+
+/// The reading of a document whose vectors are those that another edition wants: only the language of the words is another.
+pub fn with_vectors_for(tx: &mut Tx<'_>, reading: &ReadingRow, edition: &editions::Edition) -> Result<Option<i64>, StoreError> {
+    let current = editions::of_base(tx, &reading.tenant, &reading.base)?.into_iter().find(|edition| edition.current);
+    let Some(from) = current.filter(|from| from.embedder == edition.embedder && from.language != edition.language) else {
+        return Ok(None);
+    };
+    tx.query_one(
+        "SELECT no FROM #readings WHERE document = $1 AND edition = $2 AND state = 'live' ORDER BY no DESC LIMIT 1",
+        params![reading.document, from.no],
+        |row| row.int(0),
     )
 }
 

@@ -30,7 +30,7 @@ fn document(number: u64) -> documents::DocumentRow {
 /// Adds a document and an event; the numbers of the edition, the document, its reading and the event, and what the edition's changes are.
 fn add(tx: &mut Tx<'_>, number: u64) -> Result<([i64; 4], i64), StoreError> {
     let embedder = Embedder { provider: "p".into(), model: "m".into(), dimensions: None };
-    let edition = editions::for_writing(tx, "t", &id(70), &embedder)?.remove(0);
+    let edition = editions::for_writing(tx, "t", &id(70), &embedder, "en")?.remove(0);
     let no = documents::insert(tx, "t", &document(number), b"x")?;
     let wanted = Wanted { tenant: "t", base: &id(70), document: no, edition: edition.no, max_words: 9, overlap_words: 1, due: Timestamp(1) };
     let reading = readings::ask(tx, &wanted)?;
@@ -203,7 +203,7 @@ fn an_edition_does_not_go_while_it_alone_is_to_have_a_document() {
         read(tx, one)?;
         let ([_, two, ..], _) = add(tx, 2)?;
         let embedder = Embedder { provider: "p".into(), model: "m".into(), dimensions: None };
-        let next = editions::build(tx, "t", &id(70), &embedder)?.no;
+        let next = editions::build(tx, "t", &id(70), &embedder, "en")?.no;
         let wanted = Wanted { tenant: "t", base: &id(70), document: one, edition: next, max_words: 9, overlap_words: 1, due: Timestamp(1) };
         readings::ask(tx, &wanted)?;
         read(tx, one)?;

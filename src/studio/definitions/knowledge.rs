@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::knowledge::words::LANGUAGES;
+use crate::store::knowledge::editions::EARLIER;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Fields;
+use crate::studio::definitions::resource::Resource;
 
 /// What the studio itself counts of a base: never written, worked out when it is shown.
 pub(in crate::studio) const COUNTED: [&str; 4] = ["document_count", "chunk_count", "size_bytes", "needs_reindex"];
@@ -16,6 +19,7 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.insert("embeddings_provider".into(), provider.into());
     body.insert("embeddings_model".into(), model.into());
     body.insert("dimensions".into(), fields.integer("dimensions", 1..=65_536).into());
+    body.insert("language".into(), read_language(fields, catalog).into());
     body.insert("retrieval_defaults".into(), fields.nested("retrieval_defaults", |fields| read_retrieval(fields, catalog)));
     body.insert("chunking".into(), fields.nested("chunking", |fields| read_chunking(fields, catalog)));
     body.extend(COUNTED.iter().zip([json!(0), json!(0), json!(0), json!(false)]).map(|(name, none)| ((*name).to_owned(), none)));
@@ -32,6 +36,20 @@ fn read_embeddings(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, Strin
         fields.wrong("embeddings_model", "is required when embeddings_provider is given");
     }
     (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
+}
+
+/// The language of its texts; absent is that of the locale.
+fn read_language(fields: &mut Fields<'_>, catalog: &Catalog) -> &'static str {
+    let names = LANGUAGES.each_ref().map(|language| language.name);
+    let usual = if catalog.config().locale.starts_with("pt") { "pt" } else { "en" };
+    fields.choice("language", &names).unwrap_or(usual)
+}
+
+/// The language of a base that was stored before bases had one.
+pub(in crate::studio) fn fill_language(resource: Resource, body: &mut Map<String, Value>) {
+    if resource == Resource::KnowledgeBase {
+        body.entry("language").or_insert_with(|| EARLIER.into());
+    }
 }
 
 fn read_retrieval(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {

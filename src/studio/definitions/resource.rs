@@ -111,6 +111,7 @@ impl Definition {
         out.insert("name".into(), self.name.as_str().into());
         let shown = self.body.iter().filter(|(key, _)| !kept.contains(&key.as_str()));
         out.extend(shown.map(|(key, value)| (key.clone(), value.clone())));
+        knowledge::fill_language(resource, &mut out);
         out.insert("source".into(), self.source.as_str().into());
         for key in kept {
             let none = if *key == "locked" { Value::Bool(false) } else { Value::Null };
@@ -129,6 +130,7 @@ impl Definition {
         out.insert("slug".into(), self.slug.as_str().into());
         let open = |key: &&String| !resource.kept().contains(&key.as_str()) && !knowledge::COUNTED.contains(&key.as_str());
         out.extend(self.body.iter().filter(|(key, _)| open(key)).map(|(key, value)| (key.clone(), value.clone())));
+        knowledge::fill_language(resource, &mut out);
         out
     }
 }

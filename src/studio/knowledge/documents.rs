@@ -111,7 +111,7 @@ pub(super) fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, nam
 
 /// Asks for a document to be read into every edition of its base.
 fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, due: Timestamp) -> Result<(), Refusal> {
-    for edition in editions::for_writing(tx, tenant, &base.id, &base.embedder)? {
+    for edition in editions::for_writing(tx, tenant, &base.id, &base.embedder, &base.language)? {
         readings::ask(tx, &wanted(tenant, base, document, edition.no, due))?;
     }
     Ok(())
@@ -132,7 +132,7 @@ fn ask_all(tx: &mut Tx<'_>, tenant: &str, base: &Base, due: Timestamp) -> Result
     if documents.is_empty() {
         return Ok(Vec::new());
     }
-    let next = editions::build(tx, tenant, &base.id, &base.embedder)?;
+    let next = editions::build(tx, tenant, &base.id, &base.embedder, &base.language)?;
     let mut ids = Vec::with_capacity(documents.len());
     for document in documents {
         readings::ask(tx, &wanted(tenant, base, document, next.no, due))?;
@@ -163,10 +163,10 @@ fn show(row: &DocumentRow, currency: &str) -> Value {
 /// Puts what a base holds where it is shown.
 pub(in crate::studio) fn count(tx: &mut Tx<'_>, tenant: &str, base: Id, config: &Config, shown: &mut Map<String, Value>) -> Result<(), Refusal> {
     let figures = table::figures(tx, tenant, &base)?;
-    let embedder = Base::find(tx, tenant, &base.to_string(), config)?.map(|base| base.embedder);
+    let written = Base::find(tx, tenant, &base.to_string(), config)?;
     let current = editions::of_base(tx, tenant, &base)?.into_iter().find(|edition| edition.current);
     let stale = match current {
-        Some(edition) => Some(&edition.embedder) != embedder.as_ref() && readings::any(tx, edition.no)?,
+        Some(edition) => !written.is_some_and(|base| edition.serves(&base.embedder, &base.language)) && readings::any(tx, edition.no)?,
         None => false,
     };
     shown.insert("document_count".into(), figures.documents.into());

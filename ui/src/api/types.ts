@@ -84,6 +84,7 @@ export type Rerank = { provider: string; model?: string; candidates?: number };
 export type KnowledgeBase = In<
   api.KnowledgeBase,
   {
+    language: string;
     retrieval_defaults: { mode: string; top_k: number; threshold: number | null; filter: Record<string, unknown>; rerank?: Rerank | null };
     chunking: { max_words: number; overlap_words: number };
   }

@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import type { KnowledgeBase } from '../../api/types';
-import { t } from '../../i18n';
+import { t, tag } from '../../i18n';
 import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { SaveButton, useDefinition, type Editing } from '../../parts/definition';
@@ -93,9 +93,13 @@ export default function Base({ id }: { id: string }): ReactElement {
   );
 }
 
+/** Whose words are found; `simple` takes them as they are. */
+const LANGUAGES = 'simple ar da de el en es fi fr hu it ja ko nl no pt ro ru sv ta tr zh'.split(' ');
+
 function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: KnowledgeBase }): ReactElement {
   const { set, locked, errors } = editing;
   const providers = useProviders().data?.data ?? [];
+  const names = new Intl.DisplayNames(tag, { type: 'language' });
   const e = (key: string): string | undefined => errors[key]?.[0];
   const models = providers.flatMap((p) => (p.embeddings ?? []).map((m) => ({ value: `${p.id}\n${m.id}`, label: `${p.id}/${m.id}` })));
   const defaults = value.retrieval_defaults ?? { mode: 'hybrid', top_k: 5, threshold: null, filter: {} };
@@ -128,6 +132,14 @@ function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: 
           }}
           error={e('embeddings_model')}
           hint={t('kb.embeddings.hint')}
+          disabled={locked}
+        />
+        <ChoiceField
+          label={t('language')}
+          value={value.language}
+          choices={LANGUAGES.map((code) => ({ value: code, label: names.of(code) ?? code }))}
+          onChange={(language) => set({ language })}
+          error={e('language')}
           disabled={locked}
         />
       </section>
