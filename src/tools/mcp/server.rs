@@ -315,7 +315,7 @@ mod tests {
             json!({"args": [], "env": {"A=b": "c"}}),
         ];
         for one in &more {
-            let found = ready(json!({"mcp": {"stdio_allowlist": ["tool"]}}), stdio(one.clone())).await;
+            let found = ready(json!({"mcp": {"stdio_allowlist": ["tool"], "env_allowlist": ["MODE", "A"]}}), stdio(one.clone())).await;
             assert!(prints.insert(found.map(|ready| ready.print)), "{one}");
         }
         assert!(prints.iter().filter(|print| print.is_ok()).count() >= 4, "{prints:?}");
