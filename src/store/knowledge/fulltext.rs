@@ -16,15 +16,16 @@ pub struct Index {
 }
 
 impl Index {
-    /// The word that its rows are found by.
-    fn scope(self) -> String {
-        format!("e{}", self.edition)
+    /// The word that its rows are found by. PostgreSQL keeps it among the terms, which have no `_`.
+    fn scope(self, is_file: bool) -> String {
+        let sign = if is_file || self.by_database { "" } else { "_" };
+        format!("e{sign}{}", self.edition)
     }
 }
 
 /// Makes a passage findable by its terms: lower-case letters, digits and marks. Where the database splits texts, its text is the only one.
 pub fn add(tx: &mut Tx<'_>, index: Index, key: i64, terms: &[String]) -> Result<(), StoreError> {
-    let scope = index.scope();
+    let scope = index.scope(tx.is_file());
     if index.by_database {
         return tx.send(
             "{INSERT INTO #passage_words (rowid, scope, content) VALUES ($1, $2, $3)\
@@ -72,6 +73,7 @@ pub fn find(tx: &mut Tx<'_>, index: Index, terms: &[String], limit: usize) -> Re
         let quoted: Vec<String> = terms.iter().map(|term| format!("{sign}{}{sign}", term.replace(['"', '\''], ""))).collect();
         quoted.join(or)
     };
+    let scope = index.scope(tx.is_file());
     let (sql, asked) = match (index.by_database, tx.is_file()) {
         (true, _) => (
             "{SELECT rowid FROM #passage_words WHERE #passage_words MATCH printf('scope:%s AND content:(%s)', $1, $2) \
@@ -88,5 +90,5 @@ pub fn find(tx: &mut Tx<'_>, index: Index, terms: &[String], limit: usize) -> Re
             if is_file { quoted("\"", " OR ") } else { quoted("'", " | ") },
         ),
     };
-    tx.query(sql, params![&index.scope(), &asked, limit as u64], |row| row.int(0))
+    tx.query(sql, params![&scope, &asked, limit as u64], |row| row.int(0))
 }
