@@ -73,10 +73,10 @@ const ENGLISH: Words = Words { lang: "en", original: "Original", page: "Page", e
 const PORTUGUESE: Words =
     Words { lang: "pt-BR", original: "Original", page: "Página", earlier: "O que vem antes", later: "O que vem depois", none: "Ainda sem texto." };
 
-const STYLE: &str = "body{font:15px/1.55 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:1rem;color-scheme:light dark}\
+const STYLE: &str = "html{color-scheme:light dark}body{font:15px/1.55 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:1rem}\
     p{white-space:pre-wrap;overflow-wrap:anywhere;margin:0 0 .8rem;padding:.35rem .6rem;border-left:3px solid transparent}\
     h1{font-size:1.2rem;overflow-wrap:anywhere}h2{font-size:.85rem;font-weight:600;opacity:.7;margin:1.4rem 0 .4rem}\
-    .here{border-color:#2f6fd6;background:#2f6fd61f}";
+    .here{border-color:#2f6fd6;background:#2f6fd61f;scroll-margin-top:6rem}";
 
 fn shown(found: &DocumentText, in_portuguese: bool) -> String {
     let words = if in_portuguese { &PORTUGUESE } else { &ENGLISH };

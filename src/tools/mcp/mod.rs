@@ -14,6 +14,7 @@ mod link;
 mod links;
 mod live;
 mod open;
+mod post;
 #[cfg(unix)]
 mod process;
 #[cfg(unix)]

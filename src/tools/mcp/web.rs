@@ -20,6 +20,7 @@ use sse_stream::Sse;
 
 use super::authorization::{Authorization, TOKENS};
 use super::elicitation::Elicitation;
+use super::post::Post;
 use super::server::Address;
 use super::server_call;
 use super::wire::{self, Broken, MESSAGE_LIMIT};
@@ -277,8 +278,8 @@ impl StreamableHttpClient for Fetch {
         headers.extend(server_call::trace_of(&message));
         let given = token.clone();
         let posted = self.authorized(token, |token| {
-            let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
-            self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)
+            let post = Post { uri: Arc::clone(&uri), message: message.clone(), session: session.clone(), headers: headers.clone() };
+            post.send(&self.client, token, limit)
         });
         let mut answer = posted.await?;
         if let Some(refusal) = unread(asked.as_ref(), &mut answer)

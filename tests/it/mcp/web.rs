@@ -86,6 +86,9 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
         let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
         return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
     }
+    if message["params"]["arguments"]["b"] == 8 {
+        return (StatusCode::OK, axum::Json(as_json(&message))).into_response();
+    }
     let said = site.peer.lock().expect("a peer").answer(&message);
     if said.is_empty() {
         return StatusCode::ACCEPTED.into_response();
@@ -105,6 +108,17 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
         return (kind, events(receiver)).into_response();
     }
     (kind, body).into_response()
+}
+
+/// An answer that is no stream: of a sum, of very many values, of very many bytes.
+fn as_json(message: &Value) -> Value {
+    let (empty, long) = (json!({"a": vec![json!({}); 600_000]}), "x".repeat(9 << 20));
+    let made = match message["params"]["arguments"]["a"].as_u64() {
+        Some(1) => empty,
+        Some(2) => json!(long),
+        _ => json!({"sum": 11}),
+    };
+    json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [], "structuredContent": made}})
 }
 
 async fn stream(State(site): State<Site>, headers: HeaderMap) -> Response {
@@ -138,6 +152,24 @@ pub(super) fn at(url: String, more: Value) -> Value {
     let mut server = json!({"transport": "http", "url": url, "token": "secret:PEER_TOKEN", "headers": {"X-Key": "plain"}});
     crate::support::merge(&mut server, more);
     server
+}
+
+#[tokio::test]
+async fn answers_that_are_no_streams_are_measured_before_they_are_read() {
+    for manner in [Manner::Modern, Manner::Legacy] {
+        let (site, address) = site(manner).await;
+        let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
+        assert_eq!(result(&bench, "peer", "add", json!({"a": 3, "b": 8})).await, json!({"sum": 11}));
+        let calls = || site.seen.lock().expect("seen").len();
+        for (a, why) in [(1, "the answer could not be read: it has too many values"), (2, "the answer is longer than 8 MiB and was not read")] {
+            let before = calls();
+            let unread = json!({"parameters": {"a": a, "b": 8}, "retries": {"max": 1, "backoff_ms": 1}});
+            let unread = run(&bench, call("peer", "add", unread)).await.expect_err("not read");
+            assert!(unread.contains(why) && unread.contains("it is not known what the call did"), "{unread}");
+            assert_eq!(calls() - before, 1, "it is not made again");
+        }
+        assert_eq!(result(&bench, "peer", "add", json!({"a": 3, "b": 8})).await, json!({"sum": 11}), "the connection goes on");
+    }
 }
 
 #[tokio::test]
