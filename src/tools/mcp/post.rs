@@ -113,10 +113,7 @@ impl Post {
         };
         let session = header(&answer, HEADER_SESSION_ID);
         let (text, whole) = body(answer, REFUSAL).await.unwrap_or_default();
-        let error = match json::read(&text) {
-            Ok(ServerJsonRpcMessage::Error(error)) if whole => Some(error),
-            _ => None,
-        };
+        let error = if let (true, Ok(ServerJsonRpcMessage::Error(error))) = (whole, json::read(&text)) { Some(error) } else { None };
         let credentials = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if let (Some(id), true) = (self.discovers(), status.is_client_error() && !credentials) {
             let told = || ErrorData::invalid_request(format!("refused with status {status}: {}", shown(&text)), None);
@@ -132,10 +129,8 @@ impl Post {
 
     /// Of a request that asks which protocol a server speaks: older servers refuse it, and their refusals may have any id.
     fn discovers(&self) -> Option<&RequestId> {
-        match &self.message {
-            ClientJsonRpcMessage::Request(request) if self.session.is_none() && matches!(request.request, ClientRequest::DiscoverRequest(_)) => Some(&request.id),
-            _ => None,
-        }
+        let ClientJsonRpcMessage::Request(request) = &self.message else { return None };
+        (self.session.is_none() && matches!(request.request, ClientRequest::DiscoverRequest(_))).then_some(&request.id)
     }
 }
 
