@@ -84,7 +84,7 @@ async fn preview(call: Call) -> Result<Response> {
         return Ok(missing(&call.visit));
     };
     // An unreadable source is listed too: the page says why.
-    let is_missing = call.studio.registry_class(&reference).await.is_err_and(|error| error.kind == Kind::NotFound);
+    let is_missing = call.studio.registry_class(&call.scope, &reference).await.is_err_and(|error| error.kind == Kind::NotFound);
     Ok(if is_missing { missing(&call.visit) } else { application(&call.visit) })
 }
 

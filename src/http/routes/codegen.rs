@@ -31,7 +31,7 @@ fn must_be_on(call: &Call) -> Result<()> {
 
 async fn classes(call: Call) -> Result<Response> {
     must_be_on(&call)?;
-    Ok(answer::ok(&call.studio.registry_classes().await?))
+    Ok(answer::ok(&call.studio.registry_classes(&call.scope).await?))
 }
 
 async fn class(call: Call) -> Result<Response> {
@@ -41,7 +41,7 @@ async fn class(call: Call) -> Result<Response> {
         (None, Some(file)) => format!("json:{file}"),
         (Some(_), Some(_)) | (None, None) => return Err(Error::field("class", "class or json is required, one of them")),
     };
-    Ok(answer::ok(&call.studio.registry_class(&reference).await?))
+    Ok(answer::ok(&call.studio.registry_class(&call.scope, &reference).await?))
 }
 
 async fn preview(call: Call) -> Result<Response> {

@@ -1,13 +1,14 @@
 //! Owns the search for importable classes: registered ones, source files, JSON files.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::Studio;
+use super::super::{Scope, Studio};
 use super::incoming::{Incoming, Spot, kind_of};
-use super::walk::{Files, Folder};
+use super::walk::{self, Files, Folder};
 use crate::codegen::{ClassKind, FoundClass, Target, list, read};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
@@ -88,8 +89,8 @@ fn of_host(declaration: &HostDeclaration) -> Vec<Importable> {
 }
 
 /// The classes of the folders that are scanned.
-fn of_source(config: &Config) -> Vec<Importable> {
-    let mut files = Files::default();
+fn of_source(config: &Config, tenant: &str) -> Vec<Importable> {
+    let mut files = Files::of(tenant);
     let mut found = Vec::new();
     for folder in config.workflow_scan_paths.iter().filter_map(|path| Folder::at(path)) {
         let wanted = |extension: &str| Target::of_extension(extension).is_some();
@@ -115,12 +116,16 @@ fn of_source(config: &Config) -> Vec<Importable> {
             }
         }
     }
+    // A tenant's own class stands for one of the same name that everybody sees.
+    let is_own = |one: &Importable| one.class_path.as_deref().is_some_and(walk::is_own);
+    let own: HashSet<String> = found.iter().filter(|one| is_own(one)).map(|one| one.reference.clone()).collect();
+    found.retain(|one| is_own(one) || !own.contains(&one.reference));
     found
 }
 
 /// The JSON files of the folders that are looked through.
-fn of_json(config: &Config) -> Vec<Importable> {
-    let mut files = Files::default();
+fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
+    let mut files = Files::of(tenant);
     let mut found: Vec<Importable> = Vec::new();
     for folder in config.workflow_json_paths.iter().filter_map(|path| Folder::at(path)) {
         for (file, path) in files.below(&folder, &|extension: &str| extension == "json") {
@@ -173,16 +178,16 @@ fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
     Ok(None)
 }
 
-fn read_one(config: &Config, declaration: &HostDeclaration, reference: &str) -> Result<Read> {
+fn read_one(config: &Config, declaration: &HostDeclaration, tenant: &str, reference: &str) -> Result<Read> {
     let unknown = || Error::not_found("class", reference);
     if let Some(path) = reference.strip_prefix("json:") {
-        let found = of_json(config).into_iter().find(|one| one.reference == reference).ok_or_else(unknown)?;
+        let found = of_json(config, tenant).into_iter().find(|one| one.reference == reference).ok_or_else(unknown)?;
         return read_json(found, path);
     }
     let name = reference.strip_prefix("class:").unwrap_or(reference).trim_start_matches('\\');
     let found = match named(&of_host(declaration), name)? {
         Some(found) => Some(found),
-        None => named(&of_source(config), name)?,
+        None => named(&of_source(config, tenant), name)?,
     };
     let found = found.ok_or_else(unknown)?;
     let class = found.class.clone().unwrap_or_default();
@@ -215,20 +220,21 @@ fn read_json(found: Importable, path: &str) -> Result<Read> {
 
 impl Studio {
     /// Reads what a reference of the registry names: `class:<name>`, `json:<file>`, or the name of a class alone.
-    pub(super) async fn incoming_of(&self, reference: &str) -> Result<Read> {
+    pub(super) async fn incoming_of(&self, scope: &Scope, reference: &str) -> Result<Read> {
         let (config, declaration, reference) = (Arc::clone(&self.world().config), self.world().host.declaration(), reference.to_owned());
-        let reading = self.runtime()?.spawn_blocking(move || read_one(&config, &declaration, &reference));
+        let tenant = Arc::clone(&scope.tenant);
+        let reading = self.runtime()?.spawn_blocking(move || read_one(&config, &declaration, &tenant, &reference));
         reading.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?
     }
 
     /// What can be imported: `{data}`.
-    pub async fn registry_classes(&self) -> Result<Value> {
-        let (config, declaration) = (Arc::clone(&self.world().config), self.world().host.declaration());
+    pub async fn registry_classes(&self, scope: &Scope) -> Result<Value> {
+        let (config, declaration, tenant) = (Arc::clone(&self.world().config), self.world().host.declaration(), Arc::clone(&scope.tenant));
         let looking = self.runtime()?.spawn_blocking(move || {
             let host = of_host(&declaration);
-            let scanned = of_source(&config).into_iter().filter(|one| !host.iter().any(|known| known.reference == one.reference));
+            let scanned = of_source(&config, &tenant).into_iter().filter(|one| !host.iter().any(|known| known.reference == one.reference));
             let mut all: Vec<Importable> = host.iter().cloned().chain(scanned).collect();
-            all.extend(of_json(&config));
+            all.extend(of_json(&config, &tenant));
             all.iter().map(Importable::told).collect::<Vec<_>>()
         });
         let found = looking.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?;
@@ -236,8 +242,8 @@ impl Studio {
     }
 
     /// One thing that can be imported, as it would be: `{ref, label, kind, …, locked, definition, source}`. Nothing is stored.
-    pub async fn registry_class(&self, reference: &str) -> Result<Value> {
-        let Read { incoming, importable, source } = self.incoming_of(reference).await?;
+    pub async fn registry_class(&self, scope: &Scope, reference: &str) -> Result<Value> {
+        let Read { incoming, importable, source } = self.incoming_of(scope, reference).await?;
         let mut shown = importable.told();
         shown["locked"] = true.into();
         shown["definition"] = Value::Object(incoming.definition);

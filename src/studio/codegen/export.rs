@@ -8,7 +8,7 @@ use super::files::{self, Place};
 use super::super::definitions::must_find;
 use super::super::reach::Refusal;
 use super::super::{Scope, Studio};
-use super::{CodeAction, definition, resource_of};
+use super::{CodeAction, definition, resource_of, walk};
 use crate::codegen::{ClassKind, SourceFile, Target, WriteError, write};
 use crate::error::{Error, Result};
 use crate::store::Tx;
@@ -136,6 +136,8 @@ impl Studio {
     pub async fn export(&self, scope: &Scope, request: ExportRequest) -> Result<Exported> {
         self.code_gate(CodeAction::Export)?;
         let Drawn { file, id, locked, .. } = self.drawn(scope, &request).await?;
+        let own = walk::own_folder(&scope.tenant).filter(|_| request.folder.is_none());
+        let file = if let Some(own) = own { SourceFile { path: format!("{own}/{}", file.path), ..file } } else { file };
         let root = self.write_code(&file, &request).await?;
         // Below another folder than `export_path` it is not found again by its path.
         let class_path = (!request.json_file && request.folder.is_none()).then(|| format!("{}#{}", file.path, file.class));

@@ -73,7 +73,7 @@ impl Studio {
     pub async fn import_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
         self.code_gate(CodeAction::Import)?;
         let incoming = match given_of(body)? {
-            Given::Reference(reference) => self.incoming_of(&reference).await?.incoming,
+            Given::Reference(reference) => self.incoming_of(scope, &reference).await?.incoming,
             Given::Json(file) => Incoming::of_json(file, UNNAMED, Spot::new("json", 1))?,
             Given::Source { text, target, class } => {
                 let spot = Spot::new(format!("source.{}", target.extension()), 1);

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 /// Bytes of one file.
 const BYTES: u64 = 2 << 20;
 /// Bytes of all files that are read at once.
@@ -13,6 +15,24 @@ const TOTAL: u64 = 64 << 20;
 const ENTRIES: usize = 20_000;
 /// Folders inside each other.
 const DEPTH: usize = 32;
+
+/// Below `export_path`, exports of each tenant but the unnamed one have a folder of their own here. Nobody else's are looked at.
+const TENANTS: &str = "tenants.exported";
+
+/// The folder of a tenant's exports below `export_path`; none for the unnamed tenant.
+pub(super) fn own_folder(tenant: &str) -> Option<String> {
+    (!tenant.is_empty()).then(|| format!("{TENANTS}/{}", name_of(tenant)))
+}
+
+/// Whether a path leads to what the tenant who looks exported.
+pub(super) fn is_own(path: &str) -> bool {
+    path.split('/').any(|part| part == TENANTS)
+}
+
+/// A tenant may have any name; this one is a folder's everywhere.
+fn name_of(tenant: &str) -> String {
+    Sha256::digest(tenant).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// A folder that is looked through.
 pub(super) struct Folder {
@@ -33,16 +53,27 @@ impl Folder {
 pub(super) struct Files {
     entries: usize,
     bytes: u64,
+    /// The folder of the tenant who looks.
+    own: Option<String>,
 }
 
 impl Files {
+    /// For a tenant.
+    pub(super) fn of(tenant: &str) -> Self {
+        Self { own: (!tenant.is_empty()).then(|| name_of(tenant)), ..Self::default() }
+    }
+
     /// The files below a folder with an extension that is wanted: where each is, and its path below the folder with `/`.
     pub(super) fn below(&mut self, folder: &Folder, wanted: &dyn Fn(&str) -> bool) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([folder.root.clone()]);
         let mut open = vec![(folder.root.clone(), String::new(), 0)];
         while let Some((at, shown, depth)) = open.pop() {
+            let is_shared = at.file_name().is_some_and(|name| name == TENANTS);
             for (name, path) in self.entries_of(&at) {
+                if is_shared && self.own.as_ref() != Some(&name) {
+                    continue;
+                }
                 let shown = if shown.is_empty() { name } else { format!("{shown}/{name}") };
                 // A link leads to something of this folder or nowhere.
                 let Some(path) = fs::canonicalize(&path).ok().filter(|path| path.starts_with(&folder.root)) else { continue };

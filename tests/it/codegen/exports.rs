@@ -109,6 +109,33 @@ async fn bodies_are_checked_and_tenants_do_not_see_each_other() {
 }
 
 #[tokio::test]
+async fn exports_of_a_tenant_are_its_own() {
+    let desk = Desk::new();
+    let classes = async |tenant: &str| {
+        let (_, listed) = desk.sent(tenant, "GET", "/api/registry/classes", None).await;
+        listed["data"].as_array().expect("a list").iter().map(|one| one["label"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    let body = json!({"kind": "agent", "id": "helper"});
+    let mut paths = Vec::new();
+    for (tenant, name) in [("", "Of nobody"), ("acme", "Of acme"), ("other", "Of others")] {
+        let made = desk.sent(tenant, "POST", "/api/agents", Some(&json!({"name": name, "slug": "helper"}))).await;
+        assert_eq!(made.0, 201, "{made:?}");
+        let exported = desk.sent(tenant, "POST", "/api/codegen/export", Some(&body)).await;
+        assert_eq!(exported.0, 200, "{exported:?}");
+        paths.push(exported.1["files"][0].as_str().expect("a path").to_owned());
+    }
+    assert!(paths[0] == "Agents/HelperAgent.php" && paths[1] != paths[2], "{paths:?}");
+    for (path, name) in paths.iter().zip(["Of nobody", "Of acme", "Of others"]) {
+        assert!(desk.read(&format!("app/{path}")).is_some_and(|text| text.contains(name)), "{path}");
+    }
+    assert_eq!([classes("").await, classes("acme").await, classes("other").await, classes("third").await], [
+        vec!["Of nobody"], vec!["Of acme"], vec!["Of others"], vec!["Of nobody"],
+    ]);
+    let (status, shown) = desk.sent("acme", "GET", "/api/registry/class?class=HelperAgent", None).await;
+    assert_eq!((status, &shown["definition"]["name"]), (200, &json!("Of acme")));
+}
+
+#[tokio::test]
 async fn secrets_appear_by_name_only() {
     let desk = Desk::with(json!({"secrets": {"SHOP_TOKEN": "tok-12345"}}));
     let headers = json!({"Authorization": "secret:SHOP_TOKEN"});
