@@ -1,6 +1,7 @@
 //! Owns compaction: one call of a summariser, whose answer replaces older turns.
 
-use super::memory::{Draft, Report, window};
+use super::memory::{Draft, Report};
+use super::window;
 use super::profile::Profile;
 use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::calls::{ModelAnswer, ModelCall, Prompt, Tell};
@@ -53,7 +54,7 @@ pub(super) async fn made(context: &StepContext, profile: &Profile) -> Result<Opt
     }
     let answer = context.answer(SUMMARIZE).await?;
     let text = answer.map(|answer| answer.message.content).filter(|text| !text.trim().is_empty());
-    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window(context, profile, 0)), covers }))
+    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window::of(context, profile, 0)), covers }))
 }
 
 /// Not the summariser's failure, but the run's.

@@ -2,6 +2,7 @@
 //! that continues the step sends the same prompt.
 
 use super::memory::{self, Report};
+use super::window;
 use super::turns::{Conversation, Speaker};
 use super::compaction::{self, Summarizer};
 use crate::engine::calls::{ModelAnswer, Prompt};
@@ -156,7 +157,7 @@ impl Speaker<'_> {
         }
         let place = self.place(number);
         conversation.room.turn(place);
-        let window = *conversation.room.window.get_or_insert_with(|| memory::window(self.context, self.profile, place));
+        let window = *conversation.room.window.get_or_insert_with(|| window::of(self.context, self.profile, place));
         let limit = window.most_inside();
         if conversation.room.most.is_some_and(|most| most <= limit) {
             return Ok(());
@@ -179,7 +180,7 @@ impl Speaker<'_> {
             return Ok(false);
         }
         let before = self.tokens(conversation);
-        let window = memory::window(self.context, self.profile, place);
+        let window = window::of(self.context, self.profile, place);
         let half = (before / 2).min(window.left_inside());
         let window = Window { tokens: half, ..window };
         let wanted = Wanted { at: OVERFLOW, part: overflow_of(place), before, target: half, limit: half, window };

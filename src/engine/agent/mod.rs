@@ -14,6 +14,7 @@ mod search;
 mod specialist;
 mod structured;
 mod turns;
+mod window;
 mod words;
 
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Owns the execution of a run until it pauses or ends: the next lane, concurrent branches, the end.
 
 pub(in crate::engine) mod advance;
+pub(in crate::engine) mod checkpoints;
 pub(in crate::engine) mod context;
+mod forks;
 pub(in crate::engine) mod pure;
 pub(in crate::engine) mod question;
 mod queue_retry;
-pub(in crate::engine) mod reuse;
 pub(in crate::engine) mod step;
 
 use std::collections::{HashSet, VecDeque};
@@ -23,9 +24,9 @@ use crate::engine::log::journal::Journal;
 use super::world::World;
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{Event, Fault, FaultCode, LaneId, StepCompleted};
+use crate::model::event::{Event, Fault, FaultCode, LaneId};
 use crate::model::node::Node;
-use crate::model::run::{At, BranchState, Run, Status};
+use crate::model::run::{At, Run, Status};
 
 /// Why driving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,32 +167,6 @@ impl Drive {
         ready
     }
 
-    /// Starts waiting branches of an open fork as far as concurrency allows; closes the fork when all ended.
-    fn fill_fork(&self, ready: &mut VecDeque<LaneId>, parent: LaneId) {
-        let most = usize::try_from(self.world.config.parallel.concurrency.max(1)).unwrap_or(8);
-        while let Some((fork, branch, lane)) = self.journal.with(|run| next_branch(run, parent, most)) {
-            if self.journal.emit(lane, Event::BranchStarted { fork, branch, parent }).is_err() {
-                return;
-            }
-            ready.push_back(lane);
-        }
-        let closing = self.journal.with(|run| run.fork_to_join(parent));
-        if let Some(step) = closing {
-            let done = StepCompleted {
-                step,
-                handle: "default".into(),
-                change: crate::model::event::Change::new(),
-                error: None,
-                checkpoint_hit: false,
-                turn: None,
-                attachment_count: 0,
-            };
-            if self.journal.emit(parent, Event::StepCompleted(Box::new(done))).is_ok() {
-                ready.push_back(parent);
-            }
-        }
-    }
-
     /// Advances every ready lane up to its next call. True if some lane only yielded.
     fn advance_ready(&self, stretch: &mut Stretch) -> bool {
         let mut breaks = Vec::new();
@@ -245,33 +220,6 @@ impl Drive {
         if stretch.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
             stretch.failed = Some((fault, node));
         }
-    }
-
-    fn lane_paused(&self, stretch: &mut Stretch, lane: LaneId) {
-        let mut at = Some(lane);
-        while let Some(lane) = at {
-            let above = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|of| (of.parent, of.fork)));
-            stretch.paused_forks.extend(above.map(|(_, fork)| fork));
-            at = above.map(|(parent, _)| parent);
-        }
-    }
-
-    fn lane_ended(&self, stretch: &mut Stretch, lane: LaneId) {
-        if lane == 0 {
-            return;
-        }
-        let Some((parent, fork)) =
-            self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|branch| (branch.parent, branch.fork)))
-        else {
-            return;
-        };
-        if self.journal.emit(lane, Event::BranchEnded).is_err() {
-            return;
-        }
-        if stretch.paused_forks.contains(&fork) {
-            return;
-        }
-        self.fill_fork(&mut stretch.ready, parent);
     }
 
     /// No lane can go on: the run failed, finished, or waits.
@@ -358,40 +306,6 @@ impl Drive {
         let _given_up_by_the_studio = self.journal.durable().await;
         Drove::Interrupted
     }
-}
-
-/// The next branch to start under a lane's open fork, with the lane number that it gets.
-fn next_branch(run: &Run, parent: LaneId, most: usize) -> Option<(Id, Arc<str>, LaneId)> {
-    let lane = run.lanes.get(&parent)?;
-    let step = lane.step.as_deref()?;
-    let fork = step.fork.as_deref()?;
-    let active = fork.branches.iter().filter(|branch| match branch {
-        BranchState::Open(lane) => !waits(run, *lane),
-        BranchState::Waiting | BranchState::Done(_) => false,
-    });
-    if active.count() >= most {
-        return None;
-    }
-    let index = fork.branches.iter().position(|branch| matches!(branch, BranchState::Waiting))?;
-    Some((step.id, Arc::clone(&run.plan.branches(step.node)[index].id), run.next_lane))
-}
-
-/// Whether a lane stands still because it, or a branch under it, waits for a person.
-fn waits(run: &Run, lane: LaneId) -> bool {
-    let Some(lane) = run.lanes.get(&lane) else { return false };
-    if lane.pause().is_some() {
-        return true;
-    }
-    let Some(fork) = lane.fork() else { return false };
-    let mut any = false;
-    for branch in &fork.branches {
-        match branch {
-            BranchState::Open(child) if waits(run, *child) => any = true,
-            BranchState::Open(_) => return false,
-            BranchState::Waiting | BranchState::Done(_) => {}
-        }
-    }
-    any
 }
 
 /// Whether the node of a lane does nothing but calls, which wait for the log by themselves.

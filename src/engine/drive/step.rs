@@ -33,8 +33,8 @@ pub(in crate::engine) async fn run(
         Err(Lost) => return StepOver::Lost,
     }
     let Some(context) = StepContext::new(world, journal, definitions, lane, cut) else { return StepOver::Lost };
-    if crate::engine::drive::reuse::is_wanted(&context) {
-        match Box::pin(crate::engine::drive::reuse::hit(&context)).await {
+    if crate::engine::drive::checkpoints::is_wanted(&context) {
+        match Box::pin(crate::engine::drive::checkpoints::hit(&context)).await {
             Ok(true) => return StepOver::Goes,
             Ok(false) => {}
             Err(Lost) => return StepOver::Lost,
@@ -137,7 +137,7 @@ fn ended(context: &StepContext, common: &Common, end: StepEnd) -> StepOver {
                 return failed(context, common, fault);
             }
             let turn = turn.map(|turn| numbered(context, turn));
-            crate::engine::drive::reuse::keep(context, handle, &change, turn.as_ref());
+            crate::engine::drive::checkpoints::keep(context, handle, &change, turn.as_ref());
             let done = StepCompleted {
                 step: context.step(),
                 handle: handle.into(),

@@ -5,3 +5,4 @@ pub(in crate::engine) mod masking;
 pub(in crate::engine) mod projection;
 pub(in crate::engine) mod recorded;
 pub(in crate::engine) mod spans;
+pub(in crate::engine) mod thread_messages;

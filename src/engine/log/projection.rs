@@ -6,15 +6,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::engine::log::journal::{Core, Journal, Ownership};
+use crate::engine::log::thread_messages;
 use crate::engine::world::World;
 use crate::model::agent::Definitions;
-use crate::model::chat::{Attachment, Message, Role};
-use crate::model::event::{
-    Answer, CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash, PauseReason, StepCompleted, Turn,
-};
+use crate::model::event::{CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash};
 use crate::model::hex::hex;
-use crate::model::memory::{Summary, settled};
-use crate::model::run::{BranchState, Call, Child, Run, Status};
+use crate::model::run::{Call, Child, Run, Status};
 use crate::model::{Id, Timestamp};
 use crate::store::files::attachments::KeptFile;
 use crate::store::log::Append;
@@ -59,20 +56,10 @@ pub(crate) fn hash(text: &str) -> PartHash {
 
 /// Rows that need the run as it was before the entry.
 pub(in crate::engine) fn before(world: &World, core: &mut Core, entry: &Entry) {
-    let said = |text: &str| shown(world, &core.run, entry, Role::Assistant, text, &[]);
-    let row = if let Event::Paused(pause) = &entry.event {
-        if let PauseReason::Human { prompt, .. } = &pause.reason { said(prompt) } else { None }
-    } else if let Event::Completed { reply: Some(reply), .. } = &entry.event {
-        said(reply)
-    } else {
-        None
-    };
-    core.pending.append.messages.extend(row);
+    thread_messages::before(world, core, entry);
     if let Event::CallFinished(call) = &entry.event {
         core.pending.append.files.extend(call.made().iter().map(|file| Arc::from(file.storage_key.as_str())));
         call_span(world, core, entry, call);
-    } else if let Event::StepCompleted(done) = &entry.event {
-        turns(core, entry, done);
     }
 }
 
@@ -152,17 +139,6 @@ pub(in crate::engine) fn children(_world: &World, run: &Run, tenant: &Arc<str>, 
     run.children.iter().map(|(id, child)| child_row(run, *id, child, tenant, ownership, definitions)).collect()
 }
 
-/// What people read of an answer in the thread.
-pub(in crate::engine) fn answer_message(world: &World, run: &Run, entry: &Entry) -> Vec<MessageRow> {
-    let Event::Resumed(resumed) = &entry.event else { return Vec::new() };
-    let (message, attachments) = match &resumed.answer {
-        Answer::Human { message, attachments } => (message, attachments.as_slice()),
-        Answer::Question { message, .. } => (message, [].as_slice()),
-        Answer::Approval { .. } => return Vec::new(),
-    };
-    shown(world, run, entry, Role::User, message, attachments).into_iter().collect()
-}
-
 /// `{code, message, node_id}` as runs show it.
 pub(in crate::engine) fn error_json(fault: &Fault, node: Option<&str>) -> Value {
     let mut error = json!({"code": fault.code.as_str(), "message": fault.message, "node_id": node});
@@ -194,91 +170,6 @@ fn call_span(world: &World, core: &mut Core, entry: &Entry, call: &CallFinished)
         usage,
     };
     core.pending.append.spans.push(span);
-}
-
-/// Turns that become part of stored histories with this entry: the root's own, and those of the fork that closes.
-fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
-    if entry.lane != 0 {
-        return;
-    }
-    let fork = core.run.lanes.get(&0).and_then(|lane| lane.fork());
-    let mut found: Vec<Turn> = Vec::new();
-    for branch in fork.iter().flat_map(|fork| &fork.branches) {
-        if let BranchState::Done(branch) = branch {
-            found.extend(branch.turns.iter().cloned());
-        }
-    }
-    found.extend(done.turn.clone());
-    let chat = core.run.created.entity == EntityKind::Agent;
-    let of_run = |turn: &mut Turn| {
-        // Of a chat people read also what its memory does not keep: it is in no history.
-        turn.history.clear();
-        turn.summary = None;
-    };
-    found.retain(|turn| chat || !turn.in_memory);
-    found.iter_mut().filter(|turn| turn.in_memory).for_each(of_run);
-    if chat && found.iter().any(|turn| !turn.messages.is_empty()) {
-        core.pending.append.replaced = core.run.created.replaces;
-    }
-    for (turn, summary) in found.iter().zip(settled(&found)) {
-        if let Some(summary) = summary {
-            core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));
-        }
-        for (message, id) in turn.messages.iter().zip(&turn.ids) {
-            core.pending.append.messages.push(said(*id, &core.run, turn, message, entry.at));
-        }
-    }
-}
-
-/// A summary, which people read only where the history is what they read.
-fn summed_up(summary: &Summary, run: &Run, turn: &Turn, at: Timestamp) -> MessageRow {
-    let chat = run.created.entity == EntityKind::Agent;
-    let row = message_row(summary.id, run, &turn.history, &Message::text(Role::System, summary.text.as_str()), chat, at);
-    MessageRow { meta: Some(json!({"studio_kind": "summary"})), covers: summary.covers.clone(), ..row }
-}
-
-/// A message that people see in a workflow's thread; models do not.
-fn shown(world: &World, run: &Run, entry: &Entry, role: Role, text: &str, attachments: &[Attachment]) -> Option<MessageRow> {
-    if run.created.entity == EntityKind::Agent || (text.is_empty() && attachments.is_empty()) {
-        return None;
-    }
-    let mut message = Message::text(role, text);
-    message.attachments = attachments.to_vec();
-    Some(message_row(world.clock.id(), run, "", &message, true, entry.at))
-}
-
-/// A message of a history; an agent's own history is also what people read in its thread.
-fn said(id: Id, run: &Run, turn: &Turn, message: &Message, at: Timestamp) -> MessageRow {
-    let chat = run.created.entity == EntityKind::Agent;
-    let read = matches!(message.role, Role::User | Role::Assistant) && !(message.content.is_empty() && message.attachments.is_empty());
-    message_row(id, run, &turn.history, message, chat && read, at)
-}
-
-pub(in crate::engine) fn message_row(id: Id, run: &Run, history: &str, message: &Message, shown: bool, at: Timestamp) -> MessageRow {
-    MessageRow {
-        id,
-        thread: run.created.thread,
-        history: history.to_owned(),
-        shown,
-        summarized: false,
-        role: role_name(message.role).to_owned(),
-        run: Some(run.id),
-        created_at: at,
-        body: serde_json::to_string(message).unwrap_or_default().into(),
-        meta: None,
-        covers: Vec::new(),
-        files: message.attachments.iter().map(|file| file.storage_key.as_str().into()).collect(),
-        no: 0,
-    }
-}
-
-const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    }
 }
 
 fn journal_child(world: &World, run: &Run, id: Id, child: &Child, journal: &Journal) -> RunRow {

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::clock::Passing;
 use crate::engine::leases;
 use crate::engine::log::journal::{Beginning, Boundary, Ownership, Stored};
+use crate::engine::log::thread_messages;
 use crate::engine::runs::load::tell_all;
 use crate::engine::runs::names;
 use crate::engine::runs::started::{Begun, Started};
@@ -16,14 +17,13 @@ use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
-use crate::model::chat::{Attachment, Message, Role};
+use crate::model::chat::Attachment;
 use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::trace_context::TraceContext;
 use crate::store::log::{self, Append, Made};
 use crate::store::runs::{RunRow, RunUpdate};
-use crate::store::threads::MessageRow;
 use crate::store::upkeep::request_keys::{self, RequestKey};
 use crate::store::{StoreError, Tx};
 
@@ -189,7 +189,7 @@ impl Fresh {
 
     fn made(&self, world: &World, started: &Started) -> Made {
         let key = self.key.clone().map(|key| (key, started.told()));
-        Made { row: self.row(world), reply: None, message: self.message(world), key }
+        Made { row: self.row(world), reply: None, message: thread_messages::beginning(world, &self.run, &self.told_created().message), key }
     }
 
     fn parts(&self) -> Vec<(PartHash, Arc<str>)> {
@@ -198,17 +198,6 @@ impl Fresh {
 
     fn files(&self) -> Vec<Arc<str>> {
         self.run.created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect()
-    }
-
-    /// What people read of the beginning in the thread.
-    fn message(&self, world: &World) -> Option<MessageRow> {
-        let (run, created) = (&self.run, &self.run.created);
-        if created.entity != EntityKind::Workflow {
-            return None;
-        }
-        let mut message = Message::text(Role::User, self.told_created().message.clone());
-        message.attachments.clone_from(&created.attachments);
-        Some(crate::engine::log::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at))
     }
 
     fn row(&self, world: &World) -> RunRow {

@@ -9,7 +9,7 @@ use crate::clock::Passing;
 use crate::engine::leases::Start;
 use crate::engine::leases;
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
-use crate::engine::log::projection;
+use crate::engine::log::{projection, thread_messages};
 use crate::engine::runs::create::must_have_room;
 use crate::engine::runs::load::Loaded;
 use crate::engine::runs::started::Started;
@@ -48,7 +48,7 @@ pub(in crate::engine) async fn go_on(
     let passing = Passing::new(&*world.clock);
     let (seq, at) = (run.head + 1, world.clock.now());
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
-    let (head, messages, files) = (run.head, projection::answer_message(world, &run, &entry), files_of(&event));
+    let (head, messages, files) = (run.head, thread_messages::answer_message(world, &run, &entry), files_of(&event));
     let before = ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Told::Entry(Arc::clone(&entry)));
