@@ -10,8 +10,6 @@ use crate::store::error::StoreError;
 const WAITS: [i64; 3] = [1_000, 10_000, 60_000];
 const LAST_WAIT: i64 = 600_000;
 const TRIES: u64 = 1 + WAITS.len() as u64 + 86_400_000 / LAST_WAIT as u64;
-/// How long something waits that nobody ever took, where no host wants to hear of it.
-const UNTAKEN: i64 = 2 * 86_400_000;
 /// How long whoever took something has it for himself: longer than the host may think about it.
 const TAKEN: i64 = 30_000;
 
@@ -89,15 +87,4 @@ pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
 pub fn done(tx: &mut Tx<'_>, event: &HostEvent) -> Result<(), StoreError> {
     tx.execute("DELETE FROM #host_events WHERE no = $1 AND tries = $2", params![event.no, event.tries])?;
     Ok(())
-}
-
-/// Gives up what nobody took for two days, the oldest first, at most `limit`; how many there were.
-///
-/// # Errors
-/// The database.
-pub fn give_up(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, StoreError> {
-    tx.execute(
-        "DELETE FROM #host_events WHERE no IN (SELECT no FROM #host_events WHERE tries = 0 AND due_at < $1 ORDER BY due_at, no LIMIT $2)",
-        params![now.0.saturating_sub(UNTAKEN), limit as u64],
-    )
 }

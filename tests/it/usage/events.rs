@@ -207,30 +207,3 @@ async fn a_run_that_never_began_is_told_when_it_is_cancelled() {
     assert_eq!(facts, [&json!(queued.run), &json!("cancelled"), &json!(1), &json!(0), &json!("0.000000"), &json!(false)], "{event}");
     nothing_is_left(&bench).await;
 }
-
-#[tokio::test]
-async fn what_no_host_takes_is_given_up_after_two_days() {
-    let hands = Hands::at("2026-11-20T10:00:00Z");
-    let bench = at(&hands, settings());
-    let workflow = bench.workflow(chain(&[llm("a", "m")])).await;
-    for _ in 0..3 {
-        run(&bench, &workflow).await;
-    }
-    let world = bench.studio.world();
-    hands.forward(2 * 86_400_000);
-    assert_eq!(world.give_up_usage().await.expect("a store"), 0, "a host may come");
-    hands.forward(1);
-    let told = bill(&bench.studio, 0);
-    assert_eq!(world.give_up_usage().await.expect("a store"), 0, "a host that wants to hear of it is told, however late");
-    nothing_is_left(&bench).await;
-    drop(told);
-
-    let bench = at(&hands, settings());
-    let workflow = bench.workflow(chain(&[llm("a", "m")])).await;
-    for _ in 0..3 {
-        run(&bench, &workflow).await;
-    }
-    hands.forward(2 * 86_400_000 + 1);
-    assert_eq!(bench.studio.world().give_up_usage().await.expect("a store"), 3);
-    nothing_is_left(&bench).await;
-}
