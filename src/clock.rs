@@ -39,7 +39,7 @@ impl SystemClock {
     }
 }
 
-/// So far the wall clock may be ahead of the time that passed: it is corrected in small steps.
+/// So far the wall clock may be from the time that passed: it is corrected in small steps.
 const CORRECTED: i64 = 5_000;
 
 /// How the wall clock goes beside the time that passes.
@@ -57,15 +57,15 @@ impl Passing {
         Self { offset: steady.map(|steady| clock.now().0 - steady) }
     }
 
-    /// By how many milliseconds the wall clock went ahead up to `now`, which it said just before; none when it may have been corrected.
-    pub(crate) fn ahead(self, clock: &dyn Clock, now: Timestamp) -> Option<u64> {
+    /// By how many milliseconds the wall clock went ahead, or back, up to `now`, which it said just before; none when it may have been corrected.
+    pub(crate) fn ahead(self, clock: &dyn Clock, now: Timestamp) -> Option<i64> {
         let ahead = now.0 - clock.steady()? - self.offset?;
-        u64::try_from(ahead).ok().filter(|_| ahead > CORRECTED)
+        (ahead.abs() > CORRECTED).then_some(ahead)
     }
 
     /// So much of it is known.
-    pub(crate) fn known(&mut self, ahead: u64) {
-        self.offset = self.offset.map(|offset| offset.saturating_add_unsigned(ahead));
+    pub(crate) fn known(&mut self, ahead: i64) {
+        self.offset = self.offset.map(|offset| offset.saturating_add(ahead));
     }
 }
 

@@ -55,14 +55,9 @@ pub(in crate::engine) async fn go_on(
     let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.messages = messages;
-    append.files = files;
+    append.named = files;
     if let Event::Retried(retried) = &entry.event {
         append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
-    }
-    if let Event::Resumed(resumed) = &entry.event
-        && let Answer::Human { attachments, .. } = &resumed.answer
-    {
-        append.named = attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
     }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);

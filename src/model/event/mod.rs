@@ -76,7 +76,7 @@ pub enum Event {
     /// The owner noticed that the wall clock went ahead of the time that passed while it drove the run.
     ClockJumped {
         /// By so many milliseconds, up to this entry.
-        ahead_ms: u64,
+        ahead_ms: i64,
     },
     /// A retryable failure of a queued run; it waits and goes on by itself.
     Requeued {

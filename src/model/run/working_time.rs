@@ -11,8 +11,8 @@ pub struct WorkingTime {
     since: Option<Timestamp>,
     /// When the last entry was appended.
     last: Timestamp,
-    /// By how much the clock went ahead of the time that passed, in the present stretch.
-    ahead: u64,
+    /// By how much the clock went ahead of the time that passed, in the present stretch; less than zero when it went back.
+    ahead: i64,
 }
 
 impl WorkingTime {
@@ -40,15 +40,15 @@ impl WorkingTime {
         self.before = self.before.max(stored.unwrap_or(0));
     }
 
-    /// The clock jumped ahead while somebody was at work: so much of the time up to now did not pass.
-    pub const fn jumped(&mut self, millis: u64) {
+    /// The clock jumped while somebody was at work: so much of the time up to now did not pass, or passed though the clock does not show it.
+    pub const fn jumped(&mut self, millis: i64) {
         self.ahead = self.ahead.saturating_add(millis);
     }
 
     /// In milliseconds, up to a moment.
     #[must_use]
     pub fn until(&self, now: Timestamp) -> u64 {
-        self.before + self.since.map_or(0, |since| now.since(since).saturating_sub(self.ahead))
+        self.before + self.since.map_or(0, |since| u64::try_from(now.0.saturating_sub(since.0).saturating_sub(self.ahead)).unwrap_or(0))
     }
 }
 
@@ -87,12 +87,25 @@ mod tests {
         let mut time = WorkingTime::default();
         time.start(at(1_000));
         time.seen(at(2_000));
-        time.jumped(2 * HOUR as u64);
+        time.jumped(2 * HOUR);
         time.seen(at(2 * HOUR + 2_500));
         assert_eq!(time.until(at(2 * HOUR + 3_000)), 2_000);
         time.stop(at(2 * HOUR + 4_000));
         time.start(at(3 * HOUR));
         assert_eq!(time.until(at(3 * HOUR + 500)), 3_500);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_right_again_takes_no_time_away() {
+        let mut time = WorkingTime::default();
+        time.start(at(1_000));
+        time.jumped(2 * HOUR);
+        time.seen(at(2 * HOUR + 3_000));
+        time.jumped(-2 * HOUR);
+        time.seen(at(5_000));
+        assert_eq!(time.until(at(6_000)), 5_000);
+        time.jumped(-HOUR);
+        assert_eq!(time.until(at(7_000 - HOUR)), 6_000, "set back behind its beginning");
     }
 
     #[test]

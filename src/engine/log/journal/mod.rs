@@ -231,8 +231,8 @@ impl Journal {
         self.append(core, lane, at, event)
     }
 
-    /// By how much the wall clock went ahead since an entry said so, while the run was at work here.
-    fn ahead(&self, core: &Core, now: Timestamp) -> Option<u64> {
+    /// By how much the wall clock jumped since an entry said so, while the run was at work here.
+    fn ahead(&self, core: &Core, now: Timestamp) -> Option<i64> {
         core.passing.ahead(&*self.world.clock, now).filter(|_| core.run.status == Status::Running)
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::engine::log::journal::{AHEAD, AHEAD_BYTES, Boundary, Core, Journal, Pending, projection};
+use crate::model::Timestamp;
 use crate::model::event::Seq;
 use crate::store::log::{self, Append, Appended, Known};
 use crate::store::{Job, Notification, StoreError};
@@ -87,7 +88,10 @@ impl Journal {
         (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
         let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
-        row.working_ms -= self.ahead(core, self.world.clock.now()).unwrap_or(0).min(row.working_ms);
+        let now = self.world.clock.now();
+        if let Some(ahead) = self.ahead(core, now) {
+            row.working_ms = core.run.worked(Timestamp(now.0 - ahead));
+        }
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.ownership.fence, row);
