@@ -13,6 +13,8 @@ import wire
 HERE = pathlib.Path(__file__).resolve().parent
 FILE, EXPECTED = HERE / "scenario.jsonl", HERE / "expected"
 UNTIL_SECONDS = 10
+# So many looks come before a request is sent again.
+AGAIN = 40
 
 
 class Failed(Exception):
@@ -60,7 +62,7 @@ class Play:
         return value
 
     def ask(self, line, step):
-        """Sends it, again where the step says `until`."""
+        """Sends it, again where the step says `until`; what is to bring that about is sent `again` when it does not come for two seconds."""
         end, before = time.monotonic() + UNTIL_SECONDS, []
         while True:
             answer = wire.send(self.port, line, step)
@@ -71,6 +73,8 @@ class Play:
             if "until" not in step or step["until"].encode() in answer.body:
                 return joined(answer, before)
             before.append(answer.body)
+            if "again" in step and len(before) % AGAIN == 0:
+                wire.send(self.port, step["again"]["send"], step["again"]).read()
             if time.monotonic() > end:
                 raise Failed(f"`{step['until']}` did not come:\n{answer.body.decode('utf-8', 'replace')}")
             time.sleep(0.05)

@@ -197,6 +197,7 @@ impl Speaker<'_> {
                 let missing = async { Err(Fault::new(FaultCode::Internal, "a recorded prompt is missing")) };
                 conversation.sent = self.context.prompt(&name, missing).await?;
                 (conversation.room.most, conversation.room.known) = (None, None);
+                conversation.room.user = end_of_user(&conversation.sent, conversation.room.user);
                 conversation.room.overflowed = overflowed.or(conversation.room.overflowed);
                 found = true;
             }
@@ -299,6 +300,15 @@ impl Speaker<'_> {
     }
 }
 
+/// Where the turn's user message ends in a recorded prompt, behind which a summary may lie. The message of now may have another length: a file of it
+/// may be gone since, which it then says.
+fn end_of_user(sent: &[Message], now: usize) -> usize {
+    let Some(content) = sent.iter().rfind(|message| message.role == Role::User).map(|message| &message.content) else { return now };
+    let mark = format!("\n\n{SUMMARY_MARK}");
+    let fits = now == content.len() || content.get(now..).is_some_and(|rest| rest.starts_with(&mark));
+    if fits { now } else { content.rfind(&mark).unwrap_or(content.len()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,5 +329,17 @@ mod tests {
         assert_eq!((room.most, room.known), (None, Some((100, 3))), "what was reported still counts");
         room.add(&text);
         assert_eq!(room.most, None);
+    }
+
+    #[test]
+    fn a_summary_is_found_behind_a_message_that_had_another_length() {
+        let said = "Look.";
+        let whole = format!("{said}\n\n{SUMMARY_MARK}\nWhat was found.");
+        let end = |content: &str, now: usize| end_of_user(&[Message::text(Role::User, content), Message::text(Role::Assistant, "ok")], now);
+        assert_eq!(end(&whole, said.len()), said.len());
+        assert_eq!(end(&whole, said.len() + 40), said.len(), "a file that is gone made the message of now longer");
+        assert_eq!(end(said, said.len() + 40), said.len(), "no summary yet");
+        let quoted = format!("I quote:\n\n{SUMMARY_MARK}");
+        assert_eq!(end(&quoted, quoted.len()), quoted.len(), "a person may write it too");
     }
 }

@@ -290,7 +290,9 @@ pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreErro
 /// The reading of a document whose vectors are those that another edition wants: only the language of the words is another.
 pub fn with_vectors_for(tx: &mut Tx<'_>, reading: &ReadingRow, edition: &editions::Edition) -> Result<Option<i64>, StoreError> {
     let current = editions::of_base(tx, &reading.tenant, &reading.base)?.into_iter().find(|edition| edition.current);
-    let Some(from) = current.filter(|from| from.embedder == edition.embedder && from.language != edition.language) else {
+    // A reindex without another language makes all vectors anew, also of a base whose edition says no language yet.
+    let is_of_another = |from: &editions::Edition| edition.language.as_deref().is_some_and(|language| !from.serves(&edition.embedder, language));
+    let Some(from) = current.filter(|from| from.embedder == edition.embedder && is_of_another(from)) else {
         return Ok(None);
     };
     tx.query_one(
