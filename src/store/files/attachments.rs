@@ -223,6 +223,17 @@ macro_rules! old_files {
     };
 }
 
+/// Whether a run that is not over refers to a file.
+fn is_needed(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #attachment_uses u JOIN #runs r ON r.id = u.owner AND r.tenant = u.tenant WHERE u.tenant = $1 AND u.storage_key = $2 \
+         AND u.owner_kind = 'run' AND r.status NOT IN ('completed', 'failed', 'cancelled') LIMIT 1",
+        params![tenant, storage_key],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// How many files are too old.
 pub fn count_old(tx: &mut Tx<'_>, unused_before: Timestamp, used_before: Option<Timestamp>) -> Result<u64, StoreError> {
     let found = tx.query_one(
@@ -248,7 +259,9 @@ pub fn delete_old(
     let mut gone = Vec::new();
     for (tenant, file, used) in old {
         tx.alone("file", &file)?;
-        if (used || !in_use(tx, &tenant, &file)?) && delete(tx, &tenant, &file)? {
+        // Somebody may have begun to use it since it was found.
+        let is_free = if used { !is_needed(tx, &tenant, &file)? } else { !in_use(tx, &tenant, &file)? };
+        if is_free && delete(tx, &tenant, &file)? {
             tx.execute("DELETE FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2", params![&tenant, &file])?;
             gone.push((tenant, file));
         }
