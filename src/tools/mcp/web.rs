@@ -140,8 +140,8 @@ fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     }
 }
 
-/// How long a server that ends a stream can have the studio wait before it asks again, in milliseconds.
-const PAUSE: std::ops::RangeInclusive<u64> = 1000..=60_000;
+/// A server that ends a stream is not asked again earlier than this, whatever it says, in milliseconds.
+const PAUSE: u64 = 100;
 
 /// Events of which none has more values than are read, and none makes the studio ask again at once.
 fn light<E>(events: impl Stream<Item = Result<Sse, E>>) -> impl Stream<Item = Result<Sse, E>> {
@@ -151,7 +151,7 @@ fn light<E>(events: impl Stream<Item = Result<Sse, E>>) -> impl Stream<Item = Re
                 let told = wire::unreadable(data.as_bytes(), &json::Unread::Heavy);
                 event.data = told.and_then(|told| serde_json::to_string(&told).ok());
             }
-            event.retry = event.retry.map(|pause| pause.clamp(*PAUSE.start(), *PAUSE.end()));
+            event.retry = event.retry.map(|pause| pause.max(PAUSE));
             event
         })
     })
