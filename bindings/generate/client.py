@@ -76,12 +76,21 @@ def note(schema, indent):
     return [f"{indent}/** {text.replace('*/', '* /')} */"] if text and len(text) < 140 else []
 
 
+def wrapped(name, told, indent):
+    """A member; a long union goes over several lines."""
+    if len(name) + len(told) < 150 or " | " not in told or "{" in told:
+        return f"{name} {told};"
+    parts = told.split(" | ")
+    rows = [" | ".join(parts[at : at + 12]) for at in range(0, len(parts), 12)]
+    return name + "".join(f"\n{indent}  | {row}" for row in rows) + ";"
+
+
 def members(properties, required, indent):
     inner = indent + "  "
     lines = []
     for name, schema in properties.items():
         lines += note(schema, inner)
-        lines.append(f"{inner}{key(name)}{'' if name in required else '?'}: {typed(schema, inner)};")
+        lines.append(wrapped(f"{inner}{key(name)}{'' if name in required else '?'}:", typed(schema, inner), inner))
     return "{\n" + "\n".join(lines) + f"\n{indent}}}"
 
 

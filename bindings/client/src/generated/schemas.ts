@@ -1096,7 +1096,9 @@ export type KnowledgeBase = {
   embeddings_provider: string;
   embeddings_model: string;
   dimensions: number | null;
-  language: 'simple' | 'ar' | 'da' | 'de' | 'el' | 'en' | 'es' | 'fi' | 'fr' | 'hu' | 'it' | 'ja' | 'ko' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sv' | 'ta' | 'tr' | 'zh';
+  language:
+    | 'simple' | 'ar' | 'da' | 'de' | 'el' | 'en' | 'es' | 'fi' | 'fr' | 'hu' | 'it' | 'ja'
+    | 'ko' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sv' | 'ta' | 'tr' | 'zh';
   retrieval_defaults: {
     mode?: 'hybrid' | 'vector' | 'text' | null;
     top_k?: number | null;
@@ -1132,7 +1134,9 @@ export type KnowledgeBaseBody = {
   embeddings_provider?: string | null;
   embeddings_model?: string | null;
   dimensions?: number | null;
-  language?: 'simple' | 'ar' | 'da' | 'de' | 'el' | 'en' | 'es' | 'fi' | 'fr' | 'hu' | 'it' | 'ja' | 'ko' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sv' | 'ta' | 'tr' | 'zh' | null;
+  language?:
+    | 'simple' | 'ar' | 'da' | 'de' | 'el' | 'en' | 'es' | 'fi' | 'fr' | 'hu' | 'it' | 'ja'
+    | 'ko' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sv' | 'ta' | 'tr' | 'zh' | null;
   retrieval_defaults?: {
     mode?: 'hybrid' | 'vector' | 'text' | null;
     top_k?: number | null;
