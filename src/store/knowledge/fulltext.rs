@@ -79,14 +79,14 @@ pub fn find(tx: &mut Tx<'_>, index: Index, terms: &[String], limit: usize) -> Re
             "{SELECT rowid FROM #passage_words WHERE #passage_words MATCH printf('scope:%s AND content:(%s)', $1, $2) \
              ORDER BY bm25(#passage_words, 0.0, 1.0), rowid LIMIT $3\
              |SELECT w.key FROM #passage_words w, websearch_to_tsquery('english', $2) q WHERE w.scope = $1 AND numnode(q) > 0 \
-             AND w.words @@ ($1::tsquery && q) ORDER BY ts_rank(w.words, q) DESC, w.key LIMIT $3}",
+             AND w.words @@ ($1::tsquery && q) ORDER BY ts_rank(w.words, q, 1) DESC, w.key LIMIT $3}",
             quoted("\"", " OR "),
         ),
         (false, is_file) => (
             "{SELECT rowid FROM #passage_terms WHERE #passage_terms MATCH printf('scope:%s AND content:(%s)', $1, $2) \
              ORDER BY bm25(#passage_terms, 0.0, 1.0), rowid LIMIT $3\
              |SELECT w.key FROM #passage_words w, CAST($2::text AS tsquery) q WHERE w.scope = $1 \
-             AND w.words @@ ($1::tsquery && q) ORDER BY ts_rank(w.words, q) DESC, w.key LIMIT $3}",
+             AND w.words @@ ($1::tsquery && q) ORDER BY ts_rank(w.words, q, 1) DESC, w.key LIMIT $3}",
             if is_file { quoted("\"", " OR ") } else { quoted("'", " | ") },
         ),
     };

@@ -1,6 +1,6 @@
 //! Rerankers: the order that they give, what they cost, what happens when they fail; and how much of a corpus is found with and without one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -176,9 +176,9 @@ async fn what_is_deleted_while_it_is_judged_is_not_found_and_two_at_once_are_two
     }
 }
 
-/// Sections with their questions.
-fn corpus() -> (HashMap<String, String>, Vec<(String, String)>) {
-    let (mut documents, mut questions) = (HashMap::<String, String>::new(), Vec::new());
+/// Documents in a fixed order, since chunks of one score come in the order of their ids; sections with their questions.
+fn corpus() -> (BTreeMap<String, String>, Vec<(String, String)>) {
+    let (mut documents, mut questions) = (BTreeMap::<String, String>::new(), Vec::new());
     let (mut name, mut heading) = (String::new(), String::new());
     for line in include_str!("corpus.md").lines() {
         if let Some(question) = line.strip_prefix("? ") {
