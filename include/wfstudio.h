@@ -1,9 +1,10 @@
 /* Workflow Studio: the C functions of libwfstudio. See docs/c.md.
  *
- * Handles are numbers in pointer clothes: any wrong one is answered with an error. Inputs are borrowed for the call. A studio_buf
- * belongs to the library: give it empty (STUDIO_BUF_EMPTY), free it with studio_buf_free. Results: 0 and above are
- * good news, negative ones are errors, and then the buffer, when there is one, holds a problem document in JSON.
- * Any function may be called from any thread. Callbacks must not throw or longjmp through the library. */
+ * Handles are checked numbers, not addresses: an invalid handle returns an error. The library reads inputs during the call only
+ * and does not keep them. It owns the bytes of a studio_buf: pass an empty buffer (STUDIO_BUF_EMPTY) and free it with
+ * studio_buf_free. Return codes of 0 and above mean success. Negative codes are errors; if a buffer was passed, it then holds
+ * a problem document in JSON (RFC 9457). All functions can be called from any thread. Callbacks must not throw exceptions or
+ * longjmp through the library. */
 
 #ifndef STUDIO_H
 #define STUDIO_H
@@ -13,153 +14,156 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An empty buffer, to give to functions that fill one. */
+/* An empty buffer, for functions that fill one. */
 #define STUDIO_BUF_EMPTY {0, 0, 0}
 
-/* Major and minor version of these functions: `major << 16 | minor`. A host works with the same major and a minor not
- below the header's. */
+/* The version of these functions: `major << 16 | minor`. A host works with a library that has the same major version and at least the
+ minor version of its header. */
 #define STUDIO_ABI_VERSION ((1 << 16) | 1)
 
-/* Done. */
+/* Success. */
 #define STUDIO_OK 0
 
-/* The stream is over; there are no bytes with it. */
+/* The stream has ended. No bytes are returned. */
 #define STUDIO_END 1
 
-/* Nothing came in time. */
+/* Nothing arrived within the timeout. */
 #define STUDIO_TIMEOUT 2
 
-/* The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`. */
+/* The bytes are a call to the host, `{"op","call_id","payload"}`. Answer it with `studio_host_complete`. */
 #define STUDIO_HOST_CALL 3
 
-/* The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`,
- `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body. */
+/* The bytes are the first answer to `studio_start`: the head of an HTTP answer `{"status","headers"}`, the `{"trace_id"}` of a run, or
+ the complete answer of an operation. It arrives once, before the body. */
 #define STUDIO_HEAD 4
 
-/* An argument is wrong. */
+/* An argument is invalid. */
 #define STUDIO_INVALID -1
 
-/* There is no such thing. */
+/* The object does not exist. */
 #define STUDIO_NOT_FOUND -2
 
-/* It does not fit the state of things. */
+/* The object is in a state that does not allow this. */
 #define STUDIO_CONFLICT -3
 
-/* It was cancelled. */
+/* The operation was cancelled. */
 #define STUDIO_CANCELLED -4
 
-/* The handle was closed. */
+/* The handle is closed. */
 #define STUDIO_CLOSED -5
 
-/* This is no handle of this library, or one of the wrong kind, or one closed long ago. */
+/* This is not a handle of this library, it has the wrong kind, or it was closed long ago. */
 #define STUDIO_BAD_HANDLE -6
 
-/* The handle belongs to the process that forked this one; open another engine here. */
+/* The handle belongs to the parent process. Open another engine in this process. */
 #define STUDIO_FORKED -7
 
-/* A fault of this library; the engine can be used further. */
+/* A bug in this library. The engine can still be used. */
 #define STUDIO_PANIC -8
 
-/* A fault of this library or of something it calls. */
+/* An error inside this library or inside something that it calls. */
 #define STUDIO_INTERNAL -9
 
-/* Not in this build, or switched off. */
+/* Not part of this build, or disabled. */
 #define STUDIO_UNSUPPORTED -10
 
-/* A call that may wait was made inside a callback. */
+/* A function that can block was called inside a callback. */
 #define STUDIO_REENTRANT -11
 
-/* Refused. */
+/* Permission denied. */
 #define STUDIO_DENIED -12
 
-/* Something else has it; try again. */
+/* The object is in use. Try again. */
 #define STUDIO_BUSY -13
 
-/* An engine: configuration, database, running work. Any function may be called with it from any thread. */
+/* An engine: its configuration, its database and its runs. All functions accept it from any thread. */
 typedef struct studio_engine studio_engine;
 
-/* An answer that is still coming. It has one consumer: whoever calls `next`, or one callback. */
+/* The answer to a request, while it is produced. A stream has one consumer: the caller of `next`, or one callback. */
 typedef struct studio_stream studio_stream;
 
-/* Bytes of the library: `len` of them, and a NUL behind. Give it empty, free it with `studio_buf_free`. */
+/* Bytes that the library returns: `len` bytes, followed by a NUL that `len` does not count. Pass an empty buffer and free it with
+ `studio_buf_free`. */
 typedef struct studio_buf {
-  /* The bytes; NULL when there are none. */
+  /* The bytes, or NULL if there are none. */
   uint8_t *data;
-  /* How many. */
+  /* The number of bytes. */
   size_t len;
-  /* For the library. */
+  /* Used by the library. */
   size_t cap;
 } studio_buf;
 
-/* Takes a call `{"op","call_id","payload"}` on a thread of the library and returns 0; the answer comes by
- `studio_host_complete`, at once or later, from any thread. Any other result is a failure of the call. Calls of this
- library that may wait are refused inside. */
+/* Receives a call `{"op","call_id","payload"}` on a thread of the library and returns 0. The host answers with `studio_host_complete`,
+ immediately or later, from any thread. Any other return value makes the call fail. Inside the callback, functions of this library that
+ can block return `STUDIO_REENTRANT`. */
 typedef int32_t (*studio_host_fn)(void *user_data, const uint8_t *call, size_t len);
 
-/* Called when the library is done with `user_data`, exactly once, on any thread; may be NULL. */
+/* Called exactly once, on any thread, when the library no longer uses `user_data`. May be NULL. */
 typedef void (*studio_destroy_fn)(void *user_data);
 
-/* Takes a line of log `{"level","target","message","fields"}` on a thread of the library. */
+/* Receives a log line `{"level","target","message","fields"}` on a thread of the library. */
 typedef void (*studio_log_fn)(void *user_data, const uint8_t *line, size_t len);
 
-/* Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call,
- `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes,
- exactly once. Any result but 0 ends it early. Calls that may wait are refused inside. Interpreters with a lock should pull instead. */
+/* Receives the results of a stream on threads of the library, one call after the other: `STUDIO_OK` with whole events,
+ `STUDIO_HOST_CALL` with a call, `STUDIO_HEAD` with the first answer to `studio_start`, a negative code with a problem document, and
+ finally `STUDIO_END` without bytes, exactly once. A return value other than 0 ends the stream early. Inside the callback, functions
+ that can block return `STUDIO_REENTRANT`. Interpreters with a global lock should use `next` instead. */
 typedef int32_t (*studio_event_fn)(void *user_data, int32_t code, const uint8_t *data, size_t len);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-/* The version of these functions; see `STUDIO_ABI_VERSION`. */
+/* Returns the version of these functions; see `STUDIO_ABI_VERSION`. */
 uint32_t studio_abi_version(void);
 
-/* The version of the library, such as `0.1.0`. It stays valid. */
+/* Returns the version of the library, such as `0.1.0`. The string stays valid. */
 const char *studio_version(void);
 
-/* Frees the bytes and empties the buffer; an empty one stays as it is, and NULL is nothing. */
+/* Frees the bytes and makes the buffer empty. An empty buffer and NULL are allowed. */
 void studio_buf_free(struct studio_buf *buffer);
 
-/* Opens an engine. `config` is a JSON object (may be empty); environment variables win over it. Threads and files come with
- the first use, so an engine may be opened before a fork and used after it. */
+/* Opens an engine. `config` is a JSON object and may be empty; environment variables override it. The engine starts its threads and
+ opens its files at the first use, so it can be opened before a fork and used after it. */
 int32_t studio_engine_open(const uint8_t *config,
                            size_t len,
                            struct studio_engine **out,
                            struct studio_buf *err);
 
-/* The engine of that name in this process: opened by the first call with its configuration, the same for all others (whose
- configuration is not looked at) until it is closed. */
+/* Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine,
+ and their configuration is ignored, until the engine is closed. */
 int32_t studio_engine_shared(const char *shared,
                              const uint8_t *config,
                              size_t len,
                              struct studio_engine **out,
                              struct studio_buf *err);
 
-/* Closes an engine: its streams end, callbacks are waited for, runs are put down so that they can be taken up again, all of
- it no longer than `timeout_ms`. Until it returns, calls that the host works on may be completed from other threads; those
- that are not stay open, and whoever goes on with their runs finds them so. */
+/* Closes an engine: ends its streams, waits for callbacks that are running, and releases its runs so that another engine can take them
+ over. It takes at most `timeout_ms`. Until it returns, other threads can complete calls that the host is working on. Calls that are
+ not completed stay open in the log of their run, and the engine that takes the run over finds them there. */
 int32_t studio_engine_close(struct studio_engine *engine,
                             uint32_t timeout_ms);
 
-/* Closes every engine of the process and ends all callbacks: for hooks at exit and before a fork. */
+/* Closes every engine of the process and ends all callbacks. For exit hooks and hooks before a fork. */
 void studio_shutdown(uint32_t timeout_ms);
 
-/* One operation by name, JSON in and out: `studio_call(engine, "ops", NULL, 0, &out)` lists them. */
+/* Calls an operation by name, with JSON as input and output: `studio_call(engine, "ops", NULL, 0, &out)` lists the operations. */
 int32_t studio_call(struct studio_engine *engine,
                     const char *op,
                     const uint8_t *request,
                     size_t len,
                     struct studio_buf *out);
 
-/* Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or an agent's chat turn (`{"agent", …}`). The
- stream gives its events as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that it is part of. */
+/* Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or a chat turn of an agent (`{"agent", …}`). The stream
+ returns the events of the run as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that becomes the
+ parent of the run. */
 int32_t studio_run(struct studio_engine *engine,
                    const uint8_t *request,
                    size_t len,
                    struct studio_stream **out,
                    struct studio_buf *err);
 
-/* Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`); the stream gives the events that follow.
+/* Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`). The stream returns the events that follow.
  `"traceparent"` and `"tracestate"` as in `studio_run`. */
 int32_t studio_resume(struct studio_engine *engine,
                       const uint8_t *request,
@@ -167,22 +171,22 @@ int32_t studio_resume(struct studio_engine *engine,
                       struct studio_stream **out,
                       struct studio_buf *err);
 
-/* The trace of a run as JSON: `{"trace_id", "tenant", "include"}`. */
+/* Returns the trace of a run as JSON: `{"trace_id", "tenant", "include"}`. */
 int32_t studio_trace(struct studio_engine *engine,
                      const uint8_t *request,
                      size_t len,
                      struct studio_buf *out);
 
-/* What runs used and cost, as JSON: `{"from", "to", "group_by", "tenant", …}`, or `{"run", "tenant"}` for one run. */
+/* Returns the usage and the costs of runs as JSON: `{"from", "to", "group_by", "tenant", …}`, or `{"run", "tenant"}` for one run. */
 int32_t studio_usage(struct studio_engine *engine,
                      const uint8_t *query,
                      size_t len,
                      struct studio_buf *out);
 
-/* One HTTP request: `head` is `{"method", "path", "query", "headers": [[name, value]], "user", "tenant", "gate",
- "authorized", "base_url", "host_calls"}`, `path` the whole path below `base_url`, percent-encoded. `head_out` is
- `{"status", "headers", "body"}`, where `body` is the text of a text answer. Bytes and event streams come as `*body_out`,
- which is NULL otherwise. Any HTTP answer is `STUDIO_OK`. */
+/* Handles an HTTP request. `head` is `{"method", "path", "query", "headers": [[name, value]], "user", "tenant", "gate", "authorized",
+ "base_url", "host_calls"}`; `path` is the whole path below `base_url`, percent-encoded. `head_out` receives `{"status", "headers",
+ "body"}`, where `body` is the text of a text answer. Binary bodies and event streams are returned in `*body_out`, which is NULL
+ otherwise. Every HTTP answer returns `STUDIO_OK`, whatever its status is. */
 int32_t studio_http(struct studio_engine *engine,
                     const uint8_t *head,
                     size_t head_len,
@@ -191,9 +195,9 @@ int32_t studio_http(struct studio_engine *engine,
                     struct studio_stream **body_out,
                     struct studio_buf *head_out);
 
-/* Declares what the host answers, instead of what was declared before: `{"ops", "tools", "schemas", "classes"}`. With a NULL
- function calls wait for `studio_host_next`, or come inside streams opened with `"host_calls": "inline"`. `destroy` is
- called once when another declaration took its place or the engine was closed; on an error it is not called. */
+/* Declares what the host provides, `{"ops", "tools", "schemas", "classes"}`, and replaces the previous declaration. If `host` is NULL,
+ calls wait for `studio_host_next`, or arrive inside streams that were opened with `"host_calls": "inline"`. `destroy` is called once,
+ when another declaration replaces this one or the engine is closed. If this function fails, `destroy` is not called. */
 int32_t studio_host_set(struct studio_engine *engine,
                         const uint8_t *ops_json,
                         size_t len,
@@ -201,27 +205,30 @@ int32_t studio_host_set(struct studio_engine *engine,
                         void *user_data,
                         studio_destroy_fn destroy);
 
-/* The next call that waits to be fetched. `timeout_ms`: 0 does not wait, negative waits for ever. */
-int32_t studio_host_next(struct studio_engine *engine, int32_t timeout_ms, struct studio_buf *out);
+/* Returns the next call that waits for the host. `timeout_ms`: 0 returns immediately, a negative value waits without limit. */
+int32_t studio_host_next(struct studio_engine *engine,
+                         int32_t timeout_ms,
+                         struct studio_buf *out);
 
-/* Answers a call: `ok` 1 the result, 0 a failure `{"message"}`, 2 a chunk with more to follow. `STUDIO_NOT_FOUND` when the
- call is not known, was answered, or is no longer waited for. */
+/* Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. Returns `STUDIO_NOT_FOUND` if
+ the call is unknown, was already answered, or nobody waits for its answer any more. */
 int32_t studio_host_complete(struct studio_engine *engine,
                              uint64_t call_id,
                              int32_t ok,
                              const uint8_t *data,
                              size_t len);
 
-/* Has the log of the process told to a callback, instead of the one before; NULL ends it. When it returns, the callback before
- is not running and was let go. */
+/* Sends the log of the process to a callback and replaces the previous callback; NULL removes it. When this function returns, the
+ previous callback is not running and its user data was destroyed. */
 int32_t studio_log_set(studio_log_fn log,
                        void *user_data,
                        studio_destroy_fn destroy);
 
-/* Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body` its body), `run`, `resume`, or
- any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
- `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
- a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks. */
+/* Starts a request and returns immediately. `op` is `http` (`request` is the head of `studio_http`, `body` is its body), `run`,
+ `resume`, or any operation of `studio_call`. The stream returns `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), then `STUDIO_HEAD`
+ once, then `STUDIO_OK` with parts of the body, and at last `STUDIO_END`; or a negative code with a problem document. If the stream is
+ closed before the head, the request is cancelled. A run that already exists continues, unless it was started with
+ `"on_disconnect": "cancel"`. This function may be called inside callbacks. */
 int32_t studio_start(struct studio_engine *engine,
                      const char *op,
                      const uint8_t *request,
@@ -231,45 +238,48 @@ int32_t studio_start(struct studio_engine *engine,
                      struct studio_stream **out,
                      struct studio_buf *err);
 
-/* Which streams of the engine have news: `*count` handles, at most `room`; 0 among them says that calls to the host wait for
- `studio_host_next`. Each is told once, and again only after `next` (of 0: `studio_host_next`) with a timeout of 0 found nothing. So
- one waiter serves all streams of an engine. `timeout_ms`: 0 does not wait, negative waits for ever. A handle may be told before the
- function that opens its stream has returned on another thread. */
+/* Returns the handles of streams with new data: `*count` handles, at most `room`. The handle 0 means that calls to the host wait for
+ `studio_host_next`. Each stream is reported once. It is reported again only after `next` (for 0: `studio_host_next`) with a timeout of
+ 0 returned `STUDIO_TIMEOUT`. One waiting thread can therefore serve all streams of an engine. `timeout_ms`: 0 returns immediately, a
+ negative value waits without limit. A handle can be reported before the function that opens its stream returns on another thread. */
 int32_t studio_ready(struct studio_engine *engine,
                      int32_t timeout_ms,
                      uint64_t *handles,
                      size_t room,
                      size_t *count);
 
-/* A descriptor of a socket that is readable while `studio_ready` has news. It is the caller's: non-blocking, to be watched, read,
- drained and closed. Whoever reads it does so before `studio_ready`. Each call gives another one of the same socket. -1 where there
- is none, other negative codes as everywhere. */
+/* Returns a file descriptor that is readable while `studio_ready` has handles to return. The caller owns it: watch it, read it until it
+ is empty (it does not block), and close it. Read it before calling `studio_ready`. Every call returns a new descriptor of the same
+ socket. Returns -1 on platforms without it, and other negative codes as everywhere. */
 int32_t studio_engine_fd(struct studio_engine *engine);
 
-/* The next event, or the next piece of a body. `timeout_ms`: 0 does not wait, negative waits for ever. */
-int32_t studio_stream_next(struct studio_stream *stream, int32_t timeout_ms, struct studio_buf *out);
+/* Returns the next event, or the next part of a body. `timeout_ms`: 0 returns immediately, a negative value waits without limit. */
+int32_t studio_stream_next(struct studio_stream *stream,
+                           int32_t timeout_ms,
+                           struct studio_buf *out);
 
-/* All that is there, in whole events, up to `max_bytes` (0: 64 KiB); one event may be longer. */
+/* Returns all events that are available, whole events only, up to `max_bytes` (0 means 64 KiB). A single event can be longer. */
 int32_t studio_stream_next_batch(struct studio_stream *stream,
                                  int32_t timeout_ms,
                                  size_t max_bytes,
                                  struct studio_buf *out);
 
-/* A descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may have something.
- It belongs to the stream: do not close it; reading it does no harm. -1 where there is none, other negative codes as everywhere. */
+/* Returns a file descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may return
+ something. The stream owns the descriptor: do not close it. Reading it does no harm. Returns -1 on platforms without it, and other
+ negative codes as everywhere. */
 int32_t studio_stream_fd(struct studio_stream *stream);
 
-/* Has the events told to a callback from now on. On success `destroy` is called once, after `STUDIO_END`; on an error
- neither is called. */
+/* Sends the events to a callback from now on. On success `destroy` is called once, after `STUDIO_END`. On failure neither is called. */
 int32_t studio_stream_on_event(struct studio_stream *stream,
                                studio_event_fn on,
                                void *user_data,
                                studio_destroy_fn destroy);
 
-/* Cancels the run; the stream goes on and tells its end. The body of an HTTP answer ends at once, with `STUDIO_CANCELLED`. */
+/* Cancels the run. The stream continues and reports the end of the run. The body of an HTTP answer ends at once, with
+ `STUDIO_CANCELLED`. */
 int32_t studio_stream_cancel(struct studio_stream *stream);
 
-/* Closes the stream. The run goes on, unless it was started with `"on_disconnect": "cancel"` and is not at its end. */
+/* Closes the stream. The run continues, unless it was started with `"on_disconnect": "cancel"` and has not ended. */
 int32_t studio_stream_close(struct studio_stream *stream);
 
 #ifdef __cplusplus

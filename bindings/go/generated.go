@@ -14,31 +14,31 @@ const (
 	codeTimeout  int32 = 2
 	codeHostCall int32 = 3
 	codeHead     int32 = 4
-	// CodeInvalid: An argument is wrong.
+	// CodeInvalid: An argument is invalid.
 	CodeInvalid Code = -1
-	// CodeNotFound: There is no such thing.
+	// CodeNotFound: The object does not exist.
 	CodeNotFound Code = -2
-	// CodeConflict: It does not fit the state of things.
+	// CodeConflict: The object is in a state that does not allow this.
 	CodeConflict Code = -3
-	// CodeCancelled: It was cancelled.
+	// CodeCancelled: The operation was cancelled.
 	CodeCancelled Code = -4
-	// CodeClosed: The handle was closed.
+	// CodeClosed: The handle is closed.
 	CodeClosed Code = -5
-	// CodeBadHandle: This is no handle of this library, or one of the wrong kind, or one closed long ago.
+	// CodeBadHandle: This is not a handle of this library, it has the wrong kind, or it was closed long ago.
 	CodeBadHandle Code = -6
-	// CodeForked: The handle belongs to the process that forked this one; open another engine here.
+	// CodeForked: The handle belongs to the parent process. Open another engine in this process.
 	CodeForked Code = -7
-	// CodePanic: A fault of this library; the engine can be used further.
+	// CodePanic: A bug in this library. The engine can still be used.
 	CodePanic Code = -8
-	// CodeInternal: A fault of this library or of something it calls.
+	// CodeInternal: An error inside this library or inside something that it calls.
 	CodeInternal Code = -9
-	// CodeUnsupported: Not in this build, or switched off.
+	// CodeUnsupported: Not part of this build, or disabled.
 	CodeUnsupported Code = -10
-	// CodeReentrant: A call that may wait was made inside a callback.
+	// CodeReentrant: A function that can block was called inside a callback.
 	CodeReentrant Code = -11
-	// CodeDenied: Refused.
+	// CodeDenied: Permission denied.
 	CodeDenied Code = -12
-	// CodeBusy: Something else has it; try again.
+	// CodeBusy: The object is in use. Try again.
 	CodeBusy Code = -13
 )
 

@@ -7,31 +7,31 @@ namespace WfStudio
     /// <summary>What went wrong.</summary>
     public enum StudioCode
     {
-        /// <summary>An argument is wrong.</summary>
+        /// <summary>An argument is invalid.</summary>
         Invalid = -1,
-        /// <summary>There is no such thing.</summary>
+        /// <summary>The object does not exist.</summary>
         NotFound = -2,
-        /// <summary>It does not fit the state of things.</summary>
+        /// <summary>The object is in a state that does not allow this.</summary>
         Conflict = -3,
-        /// <summary>It was cancelled.</summary>
+        /// <summary>The operation was cancelled.</summary>
         Cancelled = -4,
-        /// <summary>The handle was closed.</summary>
+        /// <summary>The handle is closed.</summary>
         Closed = -5,
-        /// <summary>This is no handle of this library, or one of the wrong kind, or one closed long ago.</summary>
+        /// <summary>This is not a handle of this library, it has the wrong kind, or it was closed long ago.</summary>
         BadHandle = -6,
-        /// <summary>The handle belongs to the process that forked this one; open another engine here.</summary>
+        /// <summary>The handle belongs to the parent process. Open another engine in this process.</summary>
         Forked = -7,
-        /// <summary>A fault of this library; the engine can be used further.</summary>
+        /// <summary>A bug in this library. The engine can still be used.</summary>
         Panic = -8,
-        /// <summary>A fault of this library or of something it calls.</summary>
+        /// <summary>An error inside this library or inside something that it calls.</summary>
         Internal = -9,
-        /// <summary>Not in this build, or switched off.</summary>
+        /// <summary>Not part of this build, or disabled.</summary>
         Unsupported = -10,
-        /// <summary>A call that may wait was made inside a callback.</summary>
+        /// <summary>A function that can block was called inside a callback.</summary>
         Reentrant = -11,
-        /// <summary>Refused.</summary>
+        /// <summary>Permission denied.</summary>
         Denied = -12,
-        /// <summary>Something else has it; try again.</summary>
+        /// <summary>The object is in use. Try again.</summary>
         Busy = -13,
     }
 

@@ -6,67 +6,67 @@ declare(strict_types=1);
 
 namespace Studio;
 
-/** An argument is wrong. */
+/** An argument is invalid. */
 final class InvalidError extends StudioError
 {
 }
 
-/** There is no such thing. */
+/** The object does not exist. */
 final class NotFoundError extends StudioError
 {
 }
 
-/** It does not fit the state of things. */
+/** The object is in a state that does not allow this. */
 final class ConflictError extends StudioError
 {
 }
 
-/** It was cancelled. */
+/** The operation was cancelled. */
 final class CancelledError extends StudioError
 {
 }
 
-/** The handle was closed. */
+/** The handle is closed. */
 final class ClosedError extends StudioError
 {
 }
 
-/** This is no handle of this library, or one of the wrong kind, or one closed long ago. */
+/** This is not a handle of this library, it has the wrong kind, or it was closed long ago. */
 final class BadHandleError extends StudioError
 {
 }
 
-/** The handle belongs to the process that forked this one; open another engine here. */
+/** The handle belongs to the parent process. Open another engine in this process. */
 final class ForkedError extends StudioError
 {
 }
 
-/** A fault of this library; the engine can be used further. */
+/** A bug in this library. The engine can still be used. */
 final class PanicError extends StudioError
 {
 }
 
-/** A fault of this library or of something it calls. */
+/** An error inside this library or inside something that it calls. */
 final class InternalError extends StudioError
 {
 }
 
-/** Not in this build, or switched off. */
+/** Not part of this build, or disabled. */
 final class UnsupportedError extends StudioError
 {
 }
 
-/** A call that may wait was made inside a callback. */
+/** A function that can block was called inside a callback. */
 final class ReentrantError extends StudioError
 {
 }
 
-/** Refused. */
+/** Permission denied. */
 final class DeniedError extends StudioError
 {
 }
 
-/** Something else has it; try again. */
+/** The object is in use. Try again. */
 final class BusyError extends StudioError
 {
 }

@@ -13,24 +13,24 @@ class Buffer(c.Structure):
 
 
 # Results of functions; errors are negative.
-OK = 0  # Done.
-END = 1  # The stream is over; there are no bytes with it.
-TIMEOUT = 2  # Nothing came in time.
-HOST_CALL = 3  # The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`.
-HEAD = 4  # The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`, `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body.
-INVALID = -1  # An argument is wrong.
-NOT_FOUND = -2  # There is no such thing.
-CONFLICT = -3  # It does not fit the state of things.
-CANCELLED = -4  # It was cancelled.
-CLOSED = -5  # The handle was closed.
-BAD_HANDLE = -6  # This is no handle of this library, or one of the wrong kind, or one closed long ago.
-FORKED = -7  # The handle belongs to the process that forked this one; open another engine here.
-PANIC = -8  # A fault of this library; the engine can be used further.
-INTERNAL = -9  # A fault of this library or of something it calls.
-UNSUPPORTED = -10  # Not in this build, or switched off.
-REENTRANT = -11  # A call that may wait was made inside a callback.
-DENIED = -12  # Refused.
-BUSY = -13  # Something else has it; try again.
+OK = 0  # Success.
+END = 1  # The stream has ended. No bytes are returned.
+TIMEOUT = 2  # Nothing arrived within the timeout.
+HOST_CALL = 3  # The bytes are a call to the host, `{"op","call_id","payload"}`. Answer it with `studio_host_complete`.
+HEAD = 4  # The bytes are the first answer to `studio_start`: the head of an HTTP answer `{"status","headers"}`, the `{"trace_id"}` of a run, or the complete answer of an operation. It arrives once, before the body.
+INVALID = -1  # An argument is invalid.
+NOT_FOUND = -2  # The object does not exist.
+CONFLICT = -3  # The object is in a state that does not allow this.
+CANCELLED = -4  # The operation was cancelled.
+CLOSED = -5  # The handle is closed.
+BAD_HANDLE = -6  # This is not a handle of this library, it has the wrong kind, or it was closed long ago.
+FORKED = -7  # The handle belongs to the parent process. Open another engine in this process.
+PANIC = -8  # A bug in this library. The engine can still be used.
+INTERNAL = -9  # An error inside this library or inside something that it calls.
+UNSUPPORTED = -10  # Not part of this build, or disabled.
+REENTRANT = -11  # A function that can block was called inside a callback.
+DENIED = -12  # Permission denied.
+BUSY = -13  # The object is in use. Try again.
 ERRORS = {
     -1: "invalid",
     -2: "not_found",

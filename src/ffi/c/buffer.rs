@@ -2,15 +2,16 @@
 
 use super::entry::Entry;
 
-/// Bytes of the library: `len` of them, and a NUL behind. Give it empty, free it with `studio_buf_free`.
+/// Bytes that the library returns: `len` bytes, followed by a NUL that `len` does not count. Pass an empty buffer and free it with
+/// `studio_buf_free`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct studio_buf {
-    /// The bytes; NULL when there are none.
+    /// The bytes, or NULL if there are none.
     pub data: *mut u8,
-    /// How many.
+    /// The number of bytes.
     pub len: usize,
-    /// For the library.
+    /// Used by the library.
     pub cap: usize,
 }
 
@@ -25,7 +26,7 @@ impl studio_buf {
     }
 }
 
-/// Frees the bytes and empties the buffer; an empty one stays as it is, and NULL is nothing.
+/// Frees the bytes and makes the buffer empty. An empty buffer and NULL are allowed.
 ///
 /// # Safety
 /// `buffer` is NULL or points to a `studio_buf` that is empty or was filled by this library, and no copy of it was freed.

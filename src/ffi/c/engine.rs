@@ -13,7 +13,7 @@ use super::entry::{Entry, Reply, Slot, body, name, text};
 use super::stream::studio_stream;
 use super::ticket;
 
-/// An engine: configuration, database, running work. Any function may be called with it from any thread.
+/// An engine: its configuration, its database and its runs. All functions accept it from any thread.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub struct studio_engine {
     _opaque: [u8; 0],
@@ -24,8 +24,8 @@ fn given(handle: Result<u64, Fault>, out: Slot<studio_engine>) -> Result<Reply, 
     Ok(Reply::DONE)
 }
 
-/// Opens an engine. `config` is a JSON object (may be empty); environment variables win over it. Threads and files come with
-/// the first use, so an engine may be opened before a fork and used after it.
+/// Opens an engine. `config` is a JSON object and may be empty; environment variables override it. The engine starts its threads and
+/// opens its files at the first use, so it can be opened before a fork and used after it.
 ///
 /// # Safety
 /// `config` can be read for `len` bytes; `out` and `err` are NULL or can be written.
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn studio_engine_open(config: *const u8, len: usize, out: 
     })
 }
 
-/// The engine of that name in this process: opened by the first call with its configuration, the same for all others (whose
-/// configuration is not looked at) until it is closed.
+/// Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine,
+/// and their configuration is ignored, until the engine is closed.
 ///
 /// # Safety
 /// `shared` ends with NUL; `config` can be read for `len` bytes; `out` and `err` are NULL or can be written.
@@ -64,9 +64,9 @@ pub unsafe extern "C" fn studio_engine_shared(
     })
 }
 
-/// Closes an engine: its streams end, callbacks are waited for, runs are put down so that they can be taken up again, all of
-/// it no longer than `timeout_ms`. Until it returns, calls that the host works on may be completed from other threads; those
-/// that are not stay open, and whoever goes on with their runs finds them so.
+/// Closes an engine: ends its streams, waits for callbacks that are running, and releases its runs so that another engine can take them
+/// over. It takes at most `timeout_ms`. Until it returns, other threads can complete calls that the host is working on. Calls that are
+/// not completed stay open in the log of their run, and the engine that takes the run over finds them there.
 ///
 /// # Safety
 /// None of its own: a handle is checked.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn studio_engine_close(engine: *mut studio_engine, timeout
     })
 }
 
-/// Closes every engine of the process and ends all callbacks: for hooks at exit and before a fork.
+/// Closes every engine of the process and ends all callbacks. For exit hooks and hooks before a fork.
 ///
 /// # Safety
 /// None of its own.
@@ -97,7 +97,7 @@ fn answered(engine: *mut studio_engine, work: impl FnOnce(&Engine) -> Result<Vec
     work(&*ticket::engine(engine)?).map(Reply::bytes)
 }
 
-/// One operation by name, JSON in and out: `studio_call(engine, "ops", NULL, 0, &out)` lists them.
+/// Calls an operation by name, with JSON as input and output: `studio_call(engine, "ops", NULL, 0, &out)` lists the operations.
 ///
 /// # Safety
 /// `op` ends with NUL; `request` can be read for `len` bytes; `out` can be written.
@@ -134,8 +134,9 @@ unsafe fn streamed(
     })
 }
 
-/// Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or an agent's chat turn (`{"agent", …}`). The
-/// stream gives its events as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that it is part of.
+/// Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or a chat turn of an agent (`{"agent", …}`). The stream
+/// returns the events of the run as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that becomes the
+/// parent of the run.
 ///
 /// # Safety
 /// `request` can be read for `len` bytes; `out` and `err` are NULL or can be written.
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn studio_run(engine: *mut studio_engine, request: *const 
     unsafe { streamed(engine, (request, len), out, err, Engine::run) }
 }
 
-/// Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`); the stream gives the events that follow.
+/// Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`). The stream returns the events that follow.
 /// `"traceparent"` and `"tracestate"` as in `studio_run`.
 ///
 /// # Safety
@@ -162,7 +163,7 @@ pub unsafe extern "C" fn studio_resume(
     unsafe { streamed(engine, (request, len), out, err, Engine::resume) }
 }
 
-/// The trace of a run as JSON: `{"trace_id", "tenant", "include"}`.
+/// Returns the trace of a run as JSON: `{"trace_id", "tenant", "include"}`.
 ///
 /// # Safety
 /// `request` can be read for `len` bytes; `out` can be written.
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn studio_trace(engine: *mut studio_engine, request: *cons
     })
 }
 
-/// What runs used and cost, as JSON: `{"from", "to", "group_by", "tenant", …}`, or `{"run", "tenant"}` for one run.
+/// Returns the usage and the costs of runs as JSON: `{"from", "to", "group_by", "tenant", …}`, or `{"run", "tenant"}` for one run.
 ///
 /// # Safety
 /// `query` can be read for `len` bytes; `out` can be written.
@@ -190,10 +191,10 @@ pub unsafe extern "C" fn studio_usage(engine: *mut studio_engine, query: *const 
     })
 }
 
-/// One HTTP request: `head` is `{"method", "path", "query", "headers": [[name, value]], "user", "tenant", "gate",
-/// "authorized", "base_url", "host_calls"}`, `path` the whole path below `base_url`, percent-encoded. `head_out` is
-/// `{"status", "headers", "body"}`, where `body` is the text of a text answer. Bytes and event streams come as `*body_out`,
-/// which is NULL otherwise. Any HTTP answer is `STUDIO_OK`.
+/// Handles an HTTP request. `head` is `{"method", "path", "query", "headers": [[name, value]], "user", "tenant", "gate", "authorized",
+/// "base_url", "host_calls"}`; `path` is the whole path below `base_url`, percent-encoded. `head_out` receives `{"status", "headers",
+/// "body"}`, where `body` is the text of a text answer. Binary bodies and event streams are returned in `*body_out`, which is NULL
+/// otherwise. Every HTTP answer returns `STUDIO_OK`, whatever its status is.
 ///
 /// # Safety
 /// `head` and `body_in` can be read for their lengths; `body_out` is NULL or can be written; `head_out` can be written.

@@ -10,19 +10,19 @@ use super::entry::{Entry, Reply, text};
 use super::target::{Target, studio_destroy_fn};
 use super::{STUDIO_OK, STUDIO_TIMEOUT, ticket};
 
-/// Takes a call `{"op","call_id","payload"}` on a thread of the library and returns 0; the answer comes by
-/// `studio_host_complete`, at once or later, from any thread. Any other result is a failure of the call. Calls of this
-/// library that may wait are refused inside.
+/// Receives a call `{"op","call_id","payload"}` on a thread of the library and returns 0. The host answers with `studio_host_complete`,
+/// immediately or later, from any thread. Any other return value makes the call fail. Inside the callback, functions of this library that
+/// can block return `STUDIO_REENTRANT`.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type studio_host_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, call: *const u8, len: usize) -> i32>;
 
-/// Takes a line of log `{"level","target","message","fields"}` on a thread of the library.
+/// Receives a log line `{"level","target","message","fields"}` on a thread of the library.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type studio_log_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, line: *const u8, len: usize)>;
 
-/// Declares what the host answers, instead of what was declared before: `{"ops", "tools", "schemas", "classes"}`. With a NULL
-/// function calls wait for `studio_host_next`, or come inside streams opened with `"host_calls": "inline"`. `destroy` is
-/// called once when another declaration took its place or the engine was closed; on an error it is not called.
+/// Declares what the host provides, `{"ops", "tools", "schemas", "classes"}`, and replaces the previous declaration. If `host` is NULL,
+/// calls wait for `studio_host_next`, or arrive inside streams that were opened with `"host_calls": "inline"`. `destroy` is called once,
+/// when another declaration replaces this one or the engine is closed. If this function fails, `destroy` is not called.
 ///
 /// # Safety
 /// `ops_json` can be read for `len` bytes; the functions may be called from any thread with `user_data` until `destroy` was.
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn studio_host_set(
     })
 }
 
-/// The next call that waits to be fetched. `timeout_ms`: 0 does not wait, negative waits for ever.
+/// Returns the next call that waits for the host. `timeout_ms`: 0 returns immediately, a negative value waits without limit.
 ///
 /// # Safety
 /// `out` can be written.
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn studio_host_next(engine: *mut studio_engine, timeout_ms
     })
 }
 
-/// Answers a call: `ok` 1 the result, 0 a failure `{"message"}`, 2 a chunk with more to follow. `STUDIO_NOT_FOUND` when the
-/// call is not known, was answered, or is no longer waited for.
+/// Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. Returns `STUDIO_NOT_FOUND` if
+/// the call is unknown, was already answered, or nobody waits for its answer any more.
 ///
 /// # Safety
 /// `data` can be read for `len` bytes.
@@ -80,8 +80,8 @@ pub unsafe extern "C" fn studio_host_complete(engine: *mut studio_engine, call_i
     })
 }
 
-/// Has the log of the process told to a callback, instead of the one before; NULL ends it. When it returns, the callback before
-/// is not running and was let go.
+/// Sends the log of the process to a callback and replaces the previous callback; NULL removes it. When this function returns, the
+/// previous callback is not running and its user data was destroyed.
 ///
 /// # Safety
 /// The functions may be called from any thread with `user_data` until `destroy` was called.

@@ -11,10 +11,11 @@ use super::entry::{self, Entry, Reply, Slot, name, text};
 use super::stream::studio_stream;
 use super::{STUDIO_TIMEOUT, ticket};
 
-/// Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body` its body), `run`, `resume`, or
-/// any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
-/// `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
-/// a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks.
+/// Starts a request and returns immediately. `op` is `http` (`request` is the head of `studio_http`, `body` is its body), `run`,
+/// `resume`, or any operation of `studio_call`. The stream returns `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), then `STUDIO_HEAD`
+/// once, then `STUDIO_OK` with parts of the body, and at last `STUDIO_END`; or a negative code with a problem document. If the stream is
+/// closed before the head, the request is cancelled. A run that already exists continues, unless it was started with
+/// `"on_disconnect": "cancel"`. This function may be called inside callbacks.
 ///
 /// # Safety
 /// `op` ends with NUL; `request` and `body` can be read for their lengths; `out` and `err` are NULL or can be written.
@@ -41,10 +42,10 @@ pub unsafe extern "C" fn studio_start(
     })
 }
 
-/// Which streams of the engine have news: `*count` handles, at most `room`; 0 among them says that calls to the host wait for
-/// `studio_host_next`. Each is told once, and again only after `next` (of 0: `studio_host_next`) with a timeout of 0 found nothing. So
-/// one waiter serves all streams of an engine. `timeout_ms`: 0 does not wait, negative waits for ever. A handle may be told before the
-/// function that opens its stream has returned on another thread.
+/// Returns the handles of streams with new data: `*count` handles, at most `room`. The handle 0 means that calls to the host wait for
+/// `studio_host_next`. Each stream is reported once. It is reported again only after `next` (for 0: `studio_host_next`) with a timeout of
+/// 0 returned `STUDIO_TIMEOUT`. One waiting thread can therefore serve all streams of an engine. `timeout_ms`: 0 returns immediately, a
+/// negative value waits without limit. A handle can be reported before the function that opens its stream returns on another thread.
 ///
 /// # Safety
 /// `handles` can be written for `room` numbers; `count` can be written.
@@ -69,9 +70,9 @@ pub unsafe extern "C" fn studio_ready(engine: *mut studio_engine, timeout_ms: i3
     })
 }
 
-/// A descriptor of a socket that is readable while `studio_ready` has news. It is the caller's: non-blocking, to be watched, read,
-/// drained and closed. Whoever reads it does so before `studio_ready`. Each call gives another one of the same socket. -1 where there
-/// is none, other negative codes as everywhere.
+/// Returns a file descriptor that is readable while `studio_ready` has handles to return. The caller owns it: watch it, read it until it
+/// is empty (it does not block), and close it. Read it before calling `studio_ready`. Every call returns a new descriptor of the same
+/// socket. Returns -1 on platforms without it, and other negative codes as everywhere.
 ///
 /// # Safety
 /// None of its own: a handle is checked.

@@ -9,15 +9,16 @@ use super::entry::{Entry, Reply};
 use super::target::{Target, studio_destroy_fn};
 use super::{STUDIO_END, STUDIO_HEAD, STUDIO_HOST_CALL, STUDIO_OK, STUDIO_TIMEOUT, ticket};
 
-/// An answer that is still coming. It has one consumer: whoever calls `next`, or one callback.
+/// The answer to a request, while it is produced. A stream has one consumer: the caller of `next`, or one callback.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub struct studio_stream {
     _opaque: [u8; 0],
 }
 
-/// Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call,
-/// `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes,
-/// exactly once. Any result but 0 ends it early. Calls that may wait are refused inside. Interpreters with a lock should pull instead.
+/// Receives the results of a stream on threads of the library, one call after the other: `STUDIO_OK` with whole events,
+/// `STUDIO_HOST_CALL` with a call, `STUDIO_HEAD` with the first answer to `studio_start`, a negative code with a problem document, and
+/// finally `STUDIO_END` without bytes, exactly once. A return value other than 0 ends the stream early. Inside the callback, functions
+/// that can block return `STUDIO_REENTRANT`. Interpreters with a global lock should use `next` instead.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type studio_event_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, code: i32, data: *const u8, len: usize) -> i32>;
 
@@ -31,7 +32,7 @@ fn pulled(next: Next) -> Reply {
     }
 }
 
-/// The next event, or the next piece of a body. `timeout_ms`: 0 does not wait, negative waits for ever.
+/// Returns the next event, or the next part of a body. `timeout_ms`: 0 returns immediately, a negative value waits without limit.
 ///
 /// # Safety
 /// `out` can be written.
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn studio_stream_next(stream: *mut studio_stream, timeout_
     unsafe { Entry::to(out) }.must_answer(|| ticket::stream(stream)?.next(timeout_ms).map(pulled))
 }
 
-/// All that is there, in whole events, up to `max_bytes` (0: 64 KiB); one event may be longer.
+/// Returns all events that are available, whole events only, up to `max_bytes` (0 means 64 KiB). A single event can be longer.
 ///
 /// # Safety
 /// `out` can be written.
@@ -51,8 +52,9 @@ pub unsafe extern "C" fn studio_stream_next_batch(stream: *mut studio_stream, ti
     unsafe { Entry::to(out) }.must_answer(|| ticket::stream(stream)?.next_batch(timeout_ms, max_bytes).map(pulled))
 }
 
-/// A descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may have something.
-/// It belongs to the stream: do not close it; reading it does no harm. -1 where there is none, other negative codes as everywhere.
+/// Returns a file descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may return
+/// something. The stream owns the descriptor: do not close it. Reading it does no harm. Returns -1 on platforms without it, and other
+/// negative codes as everywhere.
 ///
 /// # Safety
 /// None of its own: a handle is checked.
@@ -61,8 +63,7 @@ pub unsafe extern "C" fn studio_stream_fd(stream: *mut studio_stream) -> i32 {
     Entry::code_only().run(|| ticket::stream(stream)?.descriptor().map(Reply::Code))
 }
 
-/// Has the events told to a callback from now on. On success `destroy` is called once, after `STUDIO_END`; on an error
-/// neither is called.
+/// Sends the events to a callback from now on. On success `destroy` is called once, after `STUDIO_END`. On failure neither is called.
 ///
 /// # Safety
 /// The functions may be called from any thread with `user_data` until `destroy` was called.
@@ -91,7 +92,8 @@ fn done(stream: *mut studio_stream, work: impl FnOnce(&Stream) -> Result<(), Fau
     Entry::code_only().run(|| work(&*ticket::stream(stream)?).map(|()| Reply::DONE))
 }
 
-/// Cancels the run; the stream goes on and tells its end. The body of an HTTP answer ends at once, with `STUDIO_CANCELLED`.
+/// Cancels the run. The stream continues and reports the end of the run. The body of an HTTP answer ends at once, with
+/// `STUDIO_CANCELLED`.
 ///
 /// # Safety
 /// None of its own: a handle is checked.
@@ -100,7 +102,7 @@ pub unsafe extern "C" fn studio_stream_cancel(stream: *mut studio_stream) -> i32
     done(stream, Stream::cancel)
 }
 
-/// Closes the stream. The run goes on, unless it was started with `"on_disconnect": "cancel"` and is not at its end.
+/// Closes the stream. The run continues, unless it was started with `"on_disconnect": "cancel"` and has not ended.
 ///
 /// # Safety
 /// None of its own: a handle is checked.

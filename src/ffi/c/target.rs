@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::super::door::within;
 
-/// Called when the library is done with `user_data`, exactly once, on any thread; may be NULL.
+/// Called exactly once, on any thread, when the library no longer uses `user_data`. May be NULL.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type studio_destroy_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void)>;
 

@@ -115,43 +115,43 @@ module WfStudio
     RUN_TERMINAL = "run_terminal"
   end
 
-  # An argument is wrong.
+  # An argument is invalid.
   class Invalid < Error; end
 
-  # There is no such thing.
+  # The object does not exist.
   class NotFound < Error; end
 
-  # It does not fit the state of things.
+  # The object is in a state that does not allow this.
   class Conflict < Error; end
 
-  # It was cancelled.
+  # The operation was cancelled.
   class Cancelled < Error; end
 
-  # The handle was closed.
+  # The handle is closed.
   class Closed < Error; end
 
-  # This is no handle of this library, or one of the wrong kind, or one closed long ago.
+  # This is not a handle of this library, it has the wrong kind, or it was closed long ago.
   class BadHandle < Error; end
 
-  # The handle belongs to the process that forked this one; open another engine here.
+  # The handle belongs to the parent process. Open another engine in this process.
   class Forked < Error; end
 
-  # A fault of this library; the engine can be used further.
+  # A bug in this library. The engine can still be used.
   class Panic < Error; end
 
-  # A fault of this library or of something it calls.
+  # An error inside this library or inside something that it calls.
   class Internal < Error; end
 
-  # Not in this build, or switched off.
+  # Not part of this build, or disabled.
   class Unsupported < Error; end
 
-  # A call that may wait was made inside a callback.
+  # A function that can block was called inside a callback.
   class Reentrant < Error; end
 
-  # Refused.
+  # Permission denied.
   class Denied < Error; end
 
-  # Something else has it; try again.
+  # The object is in use. Try again.
   class Busy < Error; end
 
   # The class of each negative code.

@@ -6,41 +6,41 @@ package wfstudio;
 final class Abi {
     /** Major and minor version of the native functions. */
     static final int VERSION = 65537;
-    /** Done. */
+    /** Success. */
     static final int OK = 0;
-    /** The stream is over; there are no bytes with it. */
+    /** The stream has ended. No bytes are returned. */
     static final int END = 1;
-    /** Nothing came in time. */
+    /** Nothing arrived within the timeout. */
     static final int TIMEOUT = 2;
-    /** The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`. */
+    /** The bytes are a call to the host, `{"op","call_id","payload"}`. Answer it with `studio_host_complete`. */
     static final int HOST_CALL = 3;
-    /** The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`, `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body. */
+    /** The bytes are the first answer to `studio_start`: the head of an HTTP answer `{"status","headers"}`, the `{"trace_id"}` of a run, or the complete answer of an operation. It arrives once, before the body. */
     static final int HEAD = 4;
-    /** An argument is wrong. */
+    /** An argument is invalid. */
     static final int INVALID = -1;
-    /** There is no such thing. */
+    /** The object does not exist. */
     static final int NOT_FOUND = -2;
-    /** It does not fit the state of things. */
+    /** The object is in a state that does not allow this. */
     static final int CONFLICT = -3;
-    /** It was cancelled. */
+    /** The operation was cancelled. */
     static final int CANCELLED = -4;
-    /** The handle was closed. */
+    /** The handle is closed. */
     static final int CLOSED = -5;
-    /** This is no handle of this library, or one of the wrong kind, or one closed long ago. */
+    /** This is not a handle of this library, it has the wrong kind, or it was closed long ago. */
     static final int BAD_HANDLE = -6;
-    /** The handle belongs to the process that forked this one; open another engine here. */
+    /** The handle belongs to the parent process. Open another engine in this process. */
     static final int FORKED = -7;
-    /** A fault of this library; the engine can be used further. */
+    /** A bug in this library. The engine can still be used. */
     static final int PANIC = -8;
-    /** A fault of this library or of something it calls. */
+    /** An error inside this library or inside something that it calls. */
     static final int INTERNAL = -9;
-    /** Not in this build, or switched off. */
+    /** Not part of this build, or disabled. */
     static final int UNSUPPORTED = -10;
-    /** A call that may wait was made inside a callback. */
+    /** A function that can block was called inside a callback. */
     static final int REENTRANT = -11;
-    /** Refused. */
+    /** Permission denied. */
     static final int DENIED = -12;
-    /** Something else has it; try again. */
+    /** The object is in use. Try again. */
     static final int BUSY = -13;
 
     private Abi() {}

@@ -4,31 +4,31 @@ package wfstudio;
 
 /** Why a call failed. */
 public enum Code {
-    /** An argument is wrong. */
+    /** An argument is invalid. */
     INVALID(-1),
-    /** There is no such thing. */
+    /** The object does not exist. */
     NOT_FOUND(-2),
-    /** It does not fit the state of things. */
+    /** The object is in a state that does not allow this. */
     CONFLICT(-3),
-    /** It was cancelled. */
+    /** The operation was cancelled. */
     CANCELLED(-4),
-    /** The handle was closed. */
+    /** The handle is closed. */
     CLOSED(-5),
-    /** This is no handle of this library, or one of the wrong kind, or one closed long ago. */
+    /** This is not a handle of this library, it has the wrong kind, or it was closed long ago. */
     BAD_HANDLE(-6),
-    /** The handle belongs to the process that forked this one; open another engine here. */
+    /** The handle belongs to the parent process. Open another engine in this process. */
     FORKED(-7),
-    /** A fault of this library; the engine can be used further. */
+    /** A bug in this library. The engine can still be used. */
     PANIC(-8),
-    /** A fault of this library or of something it calls. */
+    /** An error inside this library or inside something that it calls. */
     INTERNAL(-9),
-    /** Not in this build, or switched off. */
+    /** Not part of this build, or disabled. */
     UNSUPPORTED(-10),
-    /** A call that may wait was made inside a callback. */
+    /** A function that can block was called inside a callback. */
     REENTRANT(-11),
-    /** Refused. */
+    /** Permission denied. */
     DENIED(-12),
-    /** Something else has it; try again. */
+    /** The object is in use. Try again. */
     BUSY(-13),
     /** A code that a newer library has. */
     OTHER(0);
