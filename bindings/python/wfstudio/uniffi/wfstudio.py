@@ -524,57 +524,57 @@ def _uniffi_check_contract_api_version(lib):
         raise InternalError("UniFFI contract version mismatch: try cleaning and rebuilding your project")
 
 def _uniffi_check_api_checksums(lib):
-    if lib.uniffi_wfstudio_checksum_func_abi_version() != 2871:
+    if lib.uniffi_wfstudio_checksum_func_abi_version() != 23352:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_func_library_version() != 59066:
+    if lib.uniffi_wfstudio_checksum_func_library_version() != 5933:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_func_shutdown_all() != 7466:
+    if lib.uniffi_wfstudio_checksum_func_shutdown_all() != 60702:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_wfstudio_checksum_method_eventstream_cancel() != 3902:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_descriptor() != 163:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_descriptor() != 884:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_finish() != 61404:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_finish() != 32962:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_next_batch() != 35421:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_next_batch() != 42948:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_next_host_call() != 22511:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_next_host_call() != 7121:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_number() != 33833:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_number() != 18108:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_eventstream_take_head() != 11988:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_take_head() != 18826:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_hostcalls_take_call() != 62647:
+    if lib.uniffi_wfstudio_checksum_method_hostcalls_take_call() != 31934:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_call() != 42858:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_call() != 48455:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_complete_host_call() != 1266:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_complete_host_call() != 23865:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_descriptor() != 12244:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_descriptor() != 48439:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_http() != 14953:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_http() != 35415:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_next_host_call() != 44480:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_next_host_call() != 45537:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_ready() != 19253:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_ready() != 4296:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_wfstudio_checksum_method_studioengine_resume() != 33865:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_run() != 5512:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_run() != 36430:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_set_host() != 1204:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_set_host() != 53491:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_shutdown() != 53869:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_shutdown() != 27584:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_start() != 43291:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_start() != 17387:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_trace() != 41468:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_trace() != 64257:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_method_studioengine_usage() != 7969:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_usage() != 827:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_constructor_studioengine_open() != 22668:
+    if lib.uniffi_wfstudio_checksum_constructor_studioengine_open() != 49553:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_wfstudio_checksum_constructor_studioengine_shared() != 19:
+    if lib.uniffi_wfstudio_checksum_constructor_studioengine_shared() != 10605:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
 
 # A ctypes library to expose the extern-C FFI definitions.
@@ -946,7 +946,7 @@ class _UniffiFfiConverterInt32(_UniffiConverterPrimitiveInt):
 # namespace.
 class StudioError(Exception):
     """
-    A call that has no result. `code` is one of the negative results of the C functions, `problem` a problem document.
+    An error of a call. `code` is one of the negative codes of the C functions; `problem` is a problem document.
 """
     pass
 
@@ -954,12 +954,12 @@ _UniffiTempStudioError = StudioError
 
 class StudioError:  # type: ignore
     """
-    A call that has no result. `code` is one of the negative results of the C functions, `problem` a problem document.
+    An error of a call. `code` is one of the negative codes of the C functions; `problem` is a problem document.
 """
     
     class Failed(_UniffiTempStudioError):
         """
-        The one case.
+        The only variant.
 """
         
         def __init__(self, code, detail, problem):
@@ -1094,7 +1094,7 @@ class _UniffiFfiConverterOptionalString(_UniffiConverterRustBuffer):
 
 class EventStreamProtocol(typing.Protocol):
     """
-    An answer that is still coming. It has one consumer.
+    The answer to a request, while it is produced. It has one consumer.
 """
     
     def cancel(self, ) -> None:
@@ -1104,39 +1104,39 @@ class EventStreamProtocol(typing.Protocol):
         raise NotImplementedError
     def descriptor(self, ) -> int:
         """
-        A descriptor for an event loop, readable while there may be something; -1 where there is none.
+        Returns a file descriptor for an event loop: it is readable while data may be available. -1 on platforms without it.
 """
         raise NotImplementedError
     def finish(self, ) -> None:
         """
-        Lets the stream go; once is enough.
+        Closes the stream. Further calls do nothing.
 """
         raise NotImplementedError
     def next_batch(self, timeout_ms: int,max_bytes: int) -> typing.Optional[bytes]:
         """
-        All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
-        the host or the head came instead.
+        Returns all data that is available, up to `max_bytes` (0 means 64 KiB). None at the end. Empty if nothing arrived in time, or if a
+        call to the host or the head arrived instead.
 """
         raise NotImplementedError
     def next_host_call(self, ) -> typing.Optional[str]:
         """
-        A call to the host that came with the stream (`"host_calls": "inline"`).
+        Returns a call to the host that arrived with the stream (`"host_calls": "inline"`).
 """
         raise NotImplementedError
     def number(self, ) -> int:
         """
-        By which `ready` names it.
+        The number of this stream in the results of `ready`.
 """
         raise NotImplementedError
     def take_head(self, ) -> typing.Optional[str]:
         """
-        The head of what `start` began, once it came; it is given once.
+        Returns the head of the answer to `start`, once, as soon as it has arrived.
 """
         raise NotImplementedError
 
 class EventStream(EventStreamProtocol):
     """
-    An answer that is still coming. It has one consumer.
+    The answer to a request, while it is produced. It has one consumer.
 """
     
     _handle: ctypes.c_uint64
@@ -1178,7 +1178,7 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def descriptor(self, ) -> int:
         """
-        A descriptor for an event loop, readable while there may be something; -1 where there is none.
+        Returns a file descriptor for an event loop: it is readable while data may be available. -1 on platforms without it.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1193,7 +1193,7 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def finish(self, ) -> None:
         """
-        Lets the stream go; once is enough.
+        Closes the stream. Further calls do nothing.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1208,8 +1208,8 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def next_batch(self, timeout_ms: int,max_bytes: int) -> typing.Optional[bytes]:
         """
-        All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
-        the host or the head came instead.
+        Returns all data that is available, up to `max_bytes` (0 means 64 KiB). None at the end. Empty if nothing arrived in time, or if a
+        call to the host or the head arrived instead.
 """
         
         _UniffiFfiConverterInt32.check_lower(timeout_ms)
@@ -1230,7 +1230,7 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def next_host_call(self, ) -> typing.Optional[str]:
         """
-        A call to the host that came with the stream (`"host_calls": "inline"`).
+        Returns a call to the host that arrived with the stream (`"host_calls": "inline"`).
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1245,7 +1245,7 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def number(self, ) -> int:
         """
-        By which `ready` names it.
+        The number of this stream in the results of `ready`.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1260,7 +1260,7 @@ class EventStream(EventStreamProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def take_head(self, ) -> typing.Optional[str]:
         """
-        The head of what `start` began, once it came; it is given once.
+        Returns the head of the answer to `start`, once, as soon as it has arrived.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1377,7 +1377,7 @@ class _UniffiFfiConverterTypeHttpResponse(_UniffiConverterRustBuffer):
 # namespace.
 class HostRefused(Exception):
     """
-    The host could not take a call.
+    The host could not accept a call.
 """
     pass
 
@@ -1385,7 +1385,7 @@ _UniffiTempHostRefused = HostRefused
 
 class HostRefused:  # type: ignore
     """
-    The host could not take a call.
+    The host could not accept a call.
 """
     
     class Refused(_UniffiTempHostRefused):
@@ -1432,19 +1432,19 @@ class _UniffiFfiConverterTypeHostRefused(_UniffiConverterRustBuffer):
 
 class HostCalls():
     """
-    What the host implements to answer calls.
+    The interface that a host implements to answer calls.
 """
     
     def take_call(self, call: str) -> None:
         """
-        Takes a call `{"op","call_id","payload"}` on a thread of the library. The answer is given with `complete_host_call`, at
-        once or later. Calls that may wait are refused inside.
+        Receives a call `{"op","call_id","payload"}` on a thread of the library. The host answers with `complete_host_call`, immediately
+        or later. Functions that can block return `STUDIO_REENTRANT` here.
 """
         raise NotImplementedError
 
 class HostCallsImpl(HostCalls):
     """
-    What the host implements to answer calls.
+    The interface that a host implements to answer calls.
 """
     
     _handle: ctypes.c_uint64
@@ -1471,8 +1471,8 @@ class HostCallsImpl(HostCalls):
         return inst
     def take_call(self, call: str) -> None:
         """
-        Takes a call `{"op","call_id","payload"}` on a thread of the library. The answer is given with `complete_host_call`, at
-        once or later. Calls that may wait are refused inside.
+        Receives a call `{"op","call_id","payload"}` on a thread of the library. The host answers with `complete_host_call`, immediately
+        or later. Functions that can block return `STUDIO_REENTRANT` here.
 """
         
         _UniffiFfiConverterString.check_lower(call)
@@ -1624,39 +1624,40 @@ class _UniffiFfiConverterOptionalTypeHostCalls(_UniffiConverterRustBuffer):
 
 class StudioEngineProtocol(typing.Protocol):
     """
-    An engine: configuration, database, running work. May be used from any thread.
+    An engine: its configuration, its database and its runs. It can be used from any thread.
 """
     
     def call(self, op: str,request: str) -> str:
         """
-        One operation by name, JSON in and out; `ops` lists them.
+        Calls an operation by name, with JSON as input and output. `ops` lists the operations.
 """
         raise NotImplementedError
     def complete_host_call(self, call_id: int,ok: int,data: str) -> None:
         """
-        Answers a call: `ok` 1 the result, 0 a failure, 2 a chunk with more to follow.
+        Answers a call. `ok`: 1 is the result, 0 is a failure, 2 is a chunk that others follow.
 """
         raise NotImplementedError
     def descriptor(self, ) -> int:
         """
-        A descriptor of a socket that is readable while `ready` has news; it is the caller's, to be read, drained and closed. -1 where
-        there is none.
+        Returns a file descriptor that is readable while `ready` has numbers to return. The caller owns it: read it until it is empty, and
+        close it. -1 on platforms without it.
 """
         raise NotImplementedError
     def http(self, head: str,body: bytes) -> HttpResponse:
         """
-        One HTTP request; `head` as in `studio_http`.
+        Handles an HTTP request. `head` as in `studio_http`.
 """
         raise NotImplementedError
     def next_host_call(self, timeout_ms: int) -> typing.Optional[str]:
         """
-        The next call that waits to be fetched; none when the time is over.
+        Returns the next call that waits for the host, or none after the timeout.
 """
         raise NotImplementedError
     def ready(self, timeout_ms: int,most: int) -> typing.List[int]:
         """
-        The numbers of up to `most` streams with news, 0 for calls that wait for `next_host_call`; empty when none came in time. Each is
-        told once, and again only after a `next_batch` (or `next_host_call`) with a timeout of 0 found nothing.
+        Returns the numbers of up to `most` streams with new data; 0 stands for calls that wait for `next_host_call`. The list is empty if
+        nothing arrived in time. Each stream is reported once, and again only after `next_batch` (or `next_host_call`) with a timeout of 0
+        found nothing.
 """
         raise NotImplementedError
     def resume(self, request: str) -> EventStream:
@@ -1666,46 +1667,46 @@ class StudioEngineProtocol(typing.Protocol):
         raise NotImplementedError
     def run(self, request: str) -> EventStream:
         """
-        Runs a workflow or an agent's chat turn.
+        Runs a workflow or a chat turn of an agent.
 """
         raise NotImplementedError
     def set_host(self, declaration: str,host: typing.Optional[HostCalls]) -> None:
         """
-        Declares what the host answers; without an object calls wait for `next_host_call`.
+        Declares what the host provides. Without an object, calls wait for `next_host_call`.
 """
         raise NotImplementedError
     def shutdown(self, timeout_ms: int) -> None:
         """
-        Closes the engine; its streams end.
+        Closes the engine and ends its streams.
 """
         raise NotImplementedError
     def start(self, op: str,request: str,body: bytes) -> EventStream:
         """
-        Begins a request and never waits: `http`, `run`, `resume` or any operation of `call`. Its answer comes as a stream: calls to the
-        host, the head, the body.
+        Starts a request and returns immediately: `http`, `run`, `resume` or any operation of `call`. The stream returns calls to the
+        host, then the head, then the body.
 """
         raise NotImplementedError
     def trace(self, request: str) -> str:
         """
-        The trace of a run.
+        Returns the trace of a run.
 """
         raise NotImplementedError
     def usage(self, query: str) -> str:
         """
-        What runs used and cost.
+        Returns the usage and the costs of runs.
 """
         raise NotImplementedError
 
 class StudioEngine(StudioEngineProtocol):
     """
-    An engine: configuration, database, running work. May be used from any thread.
+    An engine: its configuration, its database and its runs. It can be used from any thread.
 """
     
     _handle: ctypes.c_uint64
     @classmethod
     def open(cls, config: str) -> StudioEngine:
         """
-        Opens an engine with a configuration in JSON (may be empty).
+        Opens an engine. The configuration is JSON and may be empty.
 """
         
         _UniffiFfiConverterString.check_lower(config)
@@ -1723,7 +1724,7 @@ class StudioEngine(StudioEngineProtocol):
     @classmethod
     def shared(cls, name: str,config: str) -> StudioEngine:
         """
-        The engine of that name in this process, opened by whoever asks first.
+        Returns the engine of this name in the process. The first call opens it.
 """
         
         _UniffiFfiConverterString.check_lower(name)
@@ -1764,7 +1765,7 @@ class StudioEngine(StudioEngineProtocol):
         return inst
     def call(self, op: str,request: str) -> str:
         """
-        One operation by name, JSON in and out; `ops` lists them.
+        Calls an operation by name, with JSON as input and output. `ops` lists the operations.
 """
         
         _UniffiFfiConverterString.check_lower(op)
@@ -1785,7 +1786,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def complete_host_call(self, call_id: int,ok: int,data: str) -> None:
         """
-        Answers a call: `ok` 1 the result, 0 a failure, 2 a chunk with more to follow.
+        Answers a call. `ok`: 1 is the result, 0 is a failure, 2 is a chunk that others follow.
 """
         
         _UniffiFfiConverterInt64.check_lower(call_id)
@@ -1809,8 +1810,8 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def descriptor(self, ) -> int:
         """
-        A descriptor of a socket that is readable while `ready` has news; it is the caller's, to be read, drained and closed. -1 where
-        there is none.
+        Returns a file descriptor that is readable while `ready` has numbers to return. The caller owns it: read it until it is empty, and
+        close it. -1 on platforms without it.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -1825,7 +1826,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def http(self, head: str,body: bytes) -> HttpResponse:
         """
-        One HTTP request; `head` as in `studio_http`.
+        Handles an HTTP request. `head` as in `studio_http`.
 """
         
         _UniffiFfiConverterString.check_lower(head)
@@ -1846,7 +1847,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def next_host_call(self, timeout_ms: int) -> typing.Optional[str]:
         """
-        The next call that waits to be fetched; none when the time is over.
+        Returns the next call that waits for the host, or none after the timeout.
 """
         
         _UniffiFfiConverterInt32.check_lower(timeout_ms)
@@ -1864,8 +1865,9 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def ready(self, timeout_ms: int,most: int) -> typing.List[int]:
         """
-        The numbers of up to `most` streams with news, 0 for calls that wait for `next_host_call`; empty when none came in time. Each is
-        told once, and again only after a `next_batch` (or `next_host_call`) with a timeout of 0 found nothing.
+        Returns the numbers of up to `most` streams with new data; 0 stands for calls that wait for `next_host_call`. The list is empty if
+        nothing arrived in time. Each stream is reported once, and again only after `next_batch` (or `next_host_call`) with a timeout of 0
+        found nothing.
 """
         
         _UniffiFfiConverterInt32.check_lower(timeout_ms)
@@ -1904,7 +1906,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def run(self, request: str) -> EventStream:
         """
-        Runs a workflow or an agent's chat turn.
+        Runs a workflow or a chat turn of an agent.
 """
         
         _UniffiFfiConverterString.check_lower(request)
@@ -1922,7 +1924,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def set_host(self, declaration: str,host: typing.Optional[HostCalls]) -> None:
         """
-        Declares what the host answers; without an object calls wait for `next_host_call`.
+        Declares what the host provides. Without an object, calls wait for `next_host_call`.
 """
         
         _UniffiFfiConverterString.check_lower(declaration)
@@ -1943,7 +1945,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def shutdown(self, timeout_ms: int) -> None:
         """
-        Closes the engine; its streams end.
+        Closes the engine and ends its streams.
 """
         
         _UniffiFfiConverterInt32.check_lower(timeout_ms)
@@ -1961,8 +1963,8 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def start(self, op: str,request: str,body: bytes) -> EventStream:
         """
-        Begins a request and never waits: `http`, `run`, `resume` or any operation of `call`. Its answer comes as a stream: calls to the
-        host, the head, the body.
+        Starts a request and returns immediately: `http`, `run`, `resume` or any operation of `call`. The stream returns calls to the
+        host, then the head, then the body.
 """
         
         _UniffiFfiConverterString.check_lower(op)
@@ -1986,7 +1988,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def trace(self, request: str) -> str:
         """
-        The trace of a run.
+        Returns the trace of a run.
 """
         
         _UniffiFfiConverterString.check_lower(request)
@@ -2004,7 +2006,7 @@ class StudioEngine(StudioEngineProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def usage(self, query: str) -> str:
         """
-        What runs used and cost.
+        Returns the usage and the costs of runs.
 """
         
         _UniffiFfiConverterString.check_lower(query)
@@ -2051,7 +2053,7 @@ class _UniffiFfiConverterTypeStudioEngine:
         buf.write_u64(cls.lower(value))
 def abi_version() -> int:
     """
-    The version of the C functions, whose results and codes these calls share.
+    Returns the version of the C functions. These methods have the same results and codes.
 """
     _uniffi_lowered_args = (
     )
@@ -2065,7 +2067,7 @@ def abi_version() -> int:
     return _uniffi_lift_return(_uniffi_ffi_result)
 def library_version() -> str:
     """
-    The version of the library.
+    Returns the version of the library.
 """
     _uniffi_lowered_args = (
     )
@@ -2079,7 +2081,7 @@ def library_version() -> str:
     return _uniffi_lift_return(_uniffi_ffi_result)
 def shutdown_all(timeout_ms: int) -> None:
     """
-    Closes every engine of the process and ends all callbacks: for hooks at exit and before a fork.
+    Closes every engine of the process and ends all callbacks. For exit hooks and hooks before a fork.
 """
     
     _UniffiFfiConverterInt32.check_lower(timeout_ms)
