@@ -130,8 +130,9 @@ int32_t studio_engine_open(const uint8_t *config,
                            struct studio_engine **out,
                            struct studio_buf *err);
 
-/* Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine,
- and their configuration is ignored, until the engine is closed. */
+/* Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine
+ until it is closed. They pass the same configuration or none; another one is refused with `STUDIO_CONFLICT`, so that two applications
+ in one process never get each other's data. */
 int32_t studio_engine_shared(const char *shared,
                              const uint8_t *config,
                              size_t len,
@@ -210,8 +211,10 @@ int32_t studio_host_next(struct studio_engine *engine,
                          int32_t timeout_ms,
                          struct studio_buf *out);
 
-/* Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. Returns `STUDIO_NOT_FOUND` if
- the call is unknown, was already answered, or nobody waits for its answer any more. */
+/* Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. A failure of a tool with
+ `"ran": true` (the tool ran, but its result could not be passed on) or `"unanswered": true` (it is not known whether it ran) is never
+ repeated without a person's decision. Returns `STUDIO_NOT_FOUND` if the call is unknown, was already answered, or nobody waits for
+ its answer any more. */
 int32_t studio_host_complete(struct studio_engine *engine,
                              uint64_t call_id,
                              int32_t ok,

@@ -132,9 +132,22 @@ pub(crate) fn within(mut payload: Value, limit: std::time::Duration) -> Value {
 /// In what a host answers to `tool.cancel`, if it answers anything: false when it had not taken the call, and never will.
 pub const TAKEN: &str = "taken";
 
-/// A host could not answer; the text is shown as the tool's or the provider's failure.
+/// A host could not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFailure(pub String);
+pub struct HostFailure {
+    /// Shown as the failure of the tool or the provider.
+    pub message: String,
+    /// Of a tool: it ran, or nobody knows whether it did. It is not called again without a person's decision.
+    pub may_have_run: bool,
+}
+
+impl HostFailure {
+    /// A failure with this text. The tool failed by itself.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), may_have_run: false }
+    }
+}
 
 /// One question to the host.
 pub struct HostCall {
@@ -221,7 +234,7 @@ impl HostDoor {
     /// The host failed, was silent, or does not answer this op.
     pub async fn call(&self, op: HostOp, payload: Value, limit: std::time::Duration) -> Result<Value, HostFailure> {
         let asked = tokio::time::timeout(limit, self.call_streaming(op, within(payload, limit), None));
-        asked.await.unwrap_or_else(|_| Err(HostFailure(format!("the host did not answer `{}` within {} ms", op.as_str(), limit.as_millis()))))
+        asked.await.unwrap_or_else(|_| Err(HostFailure::new(format!("the host did not answer `{}` within {} ms", op.as_str(), limit.as_millis()))))
     }
 
     /// Asks the host; chunks that come before the result go to `chunks`. The caller keeps the time.
@@ -235,10 +248,10 @@ impl HostDoor {
         chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
     ) -> Result<Value, HostFailure> {
         if !self.answers(op) {
-            return Err(HostFailure(format!("the host does not answer `{}`", op.as_str())));
+            return Err(HostFailure::new(format!("the host does not answer `{}`", op.as_str())));
         }
         let host = self.0.read().host.clone();
-        let Some(host) = host else { return Err(HostFailure("there is no host".into())) };
+        let Some(host) = host else { return Err(HostFailure::new("there is no host")) };
         host.call(HostCall { op, payload, chunks }).await
     }
 }

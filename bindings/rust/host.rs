@@ -66,7 +66,7 @@ impl App {
 
 impl Host for App {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
-        self.clone().answer(call).map(|answer| answer.map_err(HostFailure)).boxed()
+        self.clone().answer(call).map(|answer| answer.map_err(HostFailure::new)).boxed()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::http;
 pub(crate) enum Code {
     Invalid = -1,
     NotFound = -2,
+    Conflict = -3,
     Cancelled = -4,
     Closed = -5,
     BadHandle = -6,
@@ -28,6 +29,7 @@ impl Code {
         match self {
             Self::Invalid => ("invalid_call", "Invalid call"),
             Self::NotFound => ("not_found", "Not found"),
+            Self::Conflict => ("conflict", "Opened with another configuration"),
             Self::Cancelled => ("cancelled", "Cancelled"),
             Self::Closed => ("closed", "Closed"),
             Self::BadHandle => ("bad_handle", "Not a handle of this library"),

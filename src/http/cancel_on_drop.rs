@@ -2,13 +2,15 @@
 
 use crate::studio::{Scope, Studio};
 
-/// Cancels a run when it is dropped; for runs whose starter asked for `on_disconnect: "cancel"`.
-pub(super) struct CancelOnDrop(Option<(Studio, Scope, String)>);
+/// Cancels a run that is at work when it is dropped; for runs whose starter asked for `on_disconnect: "cancel"`. A run that paused, or
+/// that somebody else has continued since, stays as it is.
+pub(super) struct CancelOnDrop(Option<(Studio, Scope, String, i64)>);
 
 impl CancelOnDrop {
-    /// Holds a run.
-    pub(super) const fn new(studio: Studio, scope: Scope, run: String) -> Self {
-        Self(Some((studio, scope, run)))
+    /// Holds a run that this process drives.
+    pub(super) fn new(studio: Studio, scope: Scope, run: String) -> Self {
+        let fence = studio.fence_here(&run);
+        Self(fence.map(|fence| (studio, scope, run, fence)))
     }
 
     /// The telling reached its end: nothing to cancel.
@@ -19,10 +21,10 @@ impl CancelOnDrop {
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let Some((studio, scope, run)) = self.0.take() else { return };
+        let Some((studio, scope, run, fence)) = self.0.take() else { return };
         let Ok(runtime) = studio.runtime() else { return };
         runtime.spawn(async move {
-            if let Err(error) = studio.cancel(&scope, &run).await {
+            if let Err(error) = studio.cancel_left(&scope, &run, fence).await {
                 tracing::debug!(run, "the run of a reader who left was not cancelled: {error}");
             }
         });

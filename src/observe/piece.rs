@@ -179,6 +179,9 @@ pub fn root_id(run: Id, attempt: u32) -> u64 {
 /// The code of a tool that told an error. Its words are what it said.
 pub const TOOL_ERROR: &str = "tool_error";
 
+/// What is sent of the words of a failure, in bytes.
+const MOST_WORDS: usize = 8 << 10;
+
 impl Piece {
     /// Why it failed: its code, and a text, which is what a tool said only for whom hears what is said.
     #[must_use]
@@ -192,7 +195,8 @@ impl Piece {
             Some(Said::Values { output: Some(Value::String(text)), .. }) if content && code == TOOL_ERROR => Some(text.as_str()),
             Some(Said::Chat { .. } | Said::Values { .. }) | None => None,
         };
-        Some((code, said.unwrap_or(message)))
+        let words = said.unwrap_or(message);
+        Some((code, &words[..words.floor_char_boundary(MOST_WORDS)]))
     }
 
     /// About how much memory it takes.
@@ -204,7 +208,8 @@ impl Piece {
             Some(Said::Values { input, output }) => input.iter().chain(output).map(value_size).sum(),
         };
         let facts: usize = self.facts.iter().map(|(_, value)| 32 + value_size(value)).sum();
-        size_of::<Self>() + self.name.len() + facts + said
+        let words = if let End::Failed { message, .. } = &self.end { message.len() } else { 0 };
+        size_of::<Self>() + self.name.len() + facts + said + words
     }
 }
 

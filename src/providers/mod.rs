@@ -12,7 +12,6 @@ mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod gemini;
-mod halves;
 pub mod hash;
 pub mod host;
 pub mod instruct;

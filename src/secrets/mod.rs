@@ -72,7 +72,7 @@ impl Secrets {
     /// # Errors
     /// What the host says, or that it gave none.
     pub async fn token(&self, wanted: Value) -> Result<Secret, String> {
-        let answer = self.host.call(HostOp::McpAuthorize, wanted, TOKEN_LIMIT).await.map_err(|failure| failure.0)?;
+        let answer = self.host.call(HostOp::McpAuthorize, wanted, TOKEN_LIMIT).await.map_err(|failure| failure.message)?;
         let token = answer.get("token").and_then(Value::as_str).filter(|token| !token.is_empty());
         token.map(|token| Secret(token.into())).ok_or_else(|| "its answer to `mcp.authorize` has no `token`".to_owned())
     }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply, ToolSource, Wanted, parts};
-use crate::host::{HostDoor, HostOp, HostTool, TAKEN, within};
+use crate::host::{HostDoor, HostFailure, HostOp, HostTool, TAKEN, within};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
@@ -86,10 +86,15 @@ impl Tool for HostCaller {
                 }
             };
             let Ok(answer) = asked else {
-                return ToolReply::unanswered(format!("the host did not answer within {} ms", call.timeout.as_millis()));
+                let text = format!("the host did not answer within {} ms", call.timeout.as_millis());
+                return if tell_cancel(&door, wish.payload.take()).await { ToolReply::unanswered(text) } else { not_fetched(&text) };
             };
             wish.payload = None;
-            answer.map_or_else(|failure| ToolReply::error(failure.0), |value| parts::reply(&value))
+            match answer {
+                Ok(value) => parts::reply(&value),
+                Err(HostFailure { message, may_have_run: true }) => ToolReply::unanswered(message),
+                Err(HostFailure { message, may_have_run: false }) => ToolReply::error(message),
+            }
         })
     }
 
@@ -104,6 +109,10 @@ async fn tell_cancel(door: &HostDoor, payload: Option<Value>) -> bool {
     let Some(payload) = payload.filter(|_| door.answers(HostOp::ToolCancel)) else { return true };
     let told = door.call(HostOp::ToolCancel, payload, CANCEL_LIMIT);
     told.await.ok().and_then(|told| told.get(TAKEN)?.as_bool()).unwrap_or(true)
+}
+
+fn not_fetched(text: &str) -> ToolReply {
+    ToolReply::undone(Fault::new(FaultCode::ToolFailed, format!("{text}: no process of the host fetched the call, so it did not run")))
 }
 
 fn not_taken() -> ToolReply {
@@ -130,7 +139,7 @@ impl Drop for PendingCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{Host, HostCall, HostDeclaration, HostFailure};
+    use crate::host::{Host, HostCall, HostDeclaration};
     use crate::model::Id;
 
     struct Recorder(Arc<crate::sync::Mutex<Vec<String>>>);
@@ -141,7 +150,7 @@ mod tests {
             Box::pin(async move {
                 match call.payload["name"].as_str() {
                     Some("slow") => std::future::pending().await,
-                    Some("bad") => Err(HostFailure("broken".into())),
+                    Some("bad") => Err(HostFailure::new("broken")),
                     _ => Ok(json!({"order": call.payload["arguments"]["id"]})),
                 }
             })
@@ -180,5 +189,23 @@ mod tests {
         assert!(slow.is_error && slow.text.contains("within 20 ms"), "{}", slow.text);
         tokio::task::yield_now().await;
         assert_eq!(*told.lock(), ["tool.call \"c1\"", "tool.call \"c1\"", "tool.call \"c1\"", "tool.cancel \"c1\""]);
+    }
+
+    struct Deaf;
+
+    impl Host for Deaf {
+        fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+            Box::pin(async move { if call.op == HostOp::ToolCancel { Ok(json!({ TAKEN: false })) } else { std::future::pending().await } })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_nobody_fetched_in_its_time_did_not_run() {
+        let door = HostDoor::default();
+        let ops = vec![HostOp::ToolCall, HostOp::ToolCancel];
+        door.set(Arc::new(Deaf), HostDeclaration { ops, ..HostDeclaration::default() });
+        let reply = HostCaller(door).call(invocation("slow")).await;
+        assert_eq!((reply.undone, reply.unanswered), (Some(FaultCode::ToolFailed), false), "{}", reply.text);
+        assert!(reply.text.contains("did not run"), "{}", reply.text);
     }
 }

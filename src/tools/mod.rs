@@ -141,7 +141,7 @@ pub struct ToolReply {
     pub text: String,
     /// It is a failure.
     pub is_error: bool,
-    /// No answer came: nobody knows whether it did its work.
+    /// Its result is not known: no answer came, or it ran and its answer could not be taken.
     pub unanswered: bool,
     /// Nothing was done, for a reason that is not the tool's.
     pub undone: Option<FaultCode>,
@@ -227,7 +227,7 @@ impl ToolReply {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
-    /// A failure of which nobody knows whether the tool did its work.
+    /// A failure of a call that ran or may have run: it is not made again without a person's decision.
     pub fn unanswered(text: impl Into<String>) -> Self {
         Self { unanswered: true, ..Self::error(text) }
     }

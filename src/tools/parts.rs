@@ -18,7 +18,7 @@ pub fn reply(value: &Value) -> ToolReply {
 pub fn read(value: &Value) -> Option<ToolReply> {
     let object = value.as_object().filter(|object| object.len() == 1)?;
     Some(parts(object.get(MEMBER)?).unwrap_or_else(|why| {
-        ToolReply::error(format!("the tool ran, but its `{MEMBER}` cannot be read: {why}; nothing of them was kept"))
+        ToolReply::unanswered(format!("the tool ran, but its `{MEMBER}` cannot be read: {why}; nothing of them was kept"))
     }))
 }
 

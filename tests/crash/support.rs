@@ -74,7 +74,7 @@ impl Host for Marks {
                 tokio::time::sleep(Duration::from_secs(3)).await;
             }
             assert!(name != "panic", "the host's tool panics");
-            if name == "broken" { Err(HostFailure("it is broken".into())) } else { Ok(answer_of(&name)) }
+            if name == "broken" { Err(HostFailure::new("it is broken")) } else { Ok(answer_of(&name)) }
         })
     }
 }

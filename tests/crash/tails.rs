@@ -33,7 +33,7 @@ impl Host for TalkingClock {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         let (pieces, gap) = (self.pieces, self.gap);
         Box::pin(async move {
-            let chunks = call.chunks.ok_or_else(|| HostFailure("nobody listens".into()))?;
+            let chunks = call.chunks.ok_or_else(|| HostFailure::new("nobody listens"))?;
             for _ in 0..pieces {
                 let _nobody_may_listen = chunks.send(json!({"delta": format!("{} ", micros())}));
                 tokio::time::sleep(gap).await;

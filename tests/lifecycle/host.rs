@@ -143,7 +143,7 @@ impl Book {
         let mut pages = self.pages.lock().expect("a lock");
         let Some(at) = pages.waiting.iter().position(|(waiting, ..)| *waiting == no) else { return };
         let (_, sender, _, value) = pages.waiting.swap_remove(at);
-        let answer = if well { Ok(value) } else { Err(HostFailure("it is broken".into())) };
+        let answer = if well { Ok(value) } else { Err(HostFailure::new("it is broken")) };
         let _gone = sender.send(answer);
     }
 
@@ -284,7 +284,7 @@ impl Host for Played {
         if fate == Fate::Waits {
             self.book.pages.lock().expect("a lock").waiting.push((no, sender, call.chunks, value));
         } else {
-            let told = if fate == Fate::Gives { Ok(value) } else { Err(HostFailure("it is broken".into())) };
+            let told = if fate == Fate::Gives { Ok(value) } else { Err(HostFailure::new("it is broken")) };
             let _first = sender.send(told);
         }
         let (book, life) = (Arc::clone(&self.book), Arc::clone(&self.life));

@@ -120,7 +120,7 @@ impl StepContext {
         if cut { Err(cut_short()) } else { Ok(ToolEnd::Gave(outcome)) }
     }
 
-    /// A reply with its files ready to be stored. One whose files are not taken is a failure, with its text.
+    /// A reply with its files ready to be stored. One whose files are not taken is a failure, with its text, of a call that ran.
     async fn with_files(&self, mut reply: ToolReply) -> (ToolReply, Ready) {
         // Masking learns from its text which values must not stand in the names of its files.
         self.journal().masking().mask(|masks| masks.text(&mut reply.text.clone()));
@@ -129,7 +129,7 @@ impl StepContext {
             Err(why) => {
                 let told = format!("The tool ran, but none of the files of its result was kept: {why}.");
                 reply.text = if reply.text.is_empty() { told } else { format!("{told}\n{}", reply.text) };
-                (ToolReply { is_error: true, ..reply }, Ready::default())
+                (ToolReply { is_error: true, unanswered: true, ..reply }, Ready::default())
             }
         }
     }

@@ -62,9 +62,9 @@ impl World {
     async fn tell_host(&self, event: HostEvent) -> Result<(), StoreError> {
         let answer = tokio::select! {
             answer = self.host.call(HostOp::UsageRecorded, event.body.clone(), PATIENCE) => answer,
-            () = self.stopping.cancelled() => Err(HostFailure("the engine stops".into())),
+            () = self.stopping.cancelled() => Err(HostFailure::new("the engine stops")),
         };
-        let Err(HostFailure(why)) = answer else {
+        let Err(HostFailure { message: why, .. }) = answer else {
             return self.store.write(move |tx| outbox::done(tx, &event)).await;
         };
         let (now, run, tries) = (self.clock.now(), event.body["run"].to_string(), event.tries);

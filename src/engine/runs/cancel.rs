@@ -66,6 +66,28 @@ pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence
     }
 }
 
+/// The fence under which this process drives a run, if it does.
+#[must_use]
+pub fn fence_here(world: &World, run: &str) -> Option<i64> {
+    let id: Id = run.parse().ok()?;
+    world.active.lock().get(&id).map(|active| active.journal.ownership().fence)
+}
+
+/// Cancels a run whose reader has left, while it is at work under the fence with which that reader's stream began. A run that paused, or
+/// that somebody else has continued since then, stays as it is.
+///
+/// # Errors
+/// The store; a run that ended meanwhile.
+pub async fn cancel_left(world: &Arc<World>, tenant: &Arc<str>, run: &str, fence: i64) -> Result<()> {
+    let Ok(id) = run.parse::<Id>() else { return Ok(()) };
+    let is_paused = |run: &Run| !run.lanes.is_empty() && run.lanes.values().all(|lane| lane.pause().is_some());
+    let journal = world.active.lock().get(&id).map(|active| Arc::clone(&active.journal));
+    match journal.filter(|journal| journal.ownership().fence == fence && !journal.with(is_paused)) {
+        Some(_) => cancel_working(world, tenant, id).await.map(drop),
+        None => Ok(()),
+    }
+}
+
 /// A running run is driven here, or its owner's lease has not expired.
 fn is_held(world: &World, row: &RunRow) -> bool {
     row.lease_until.is_some_and(|until| until >= world.common_time()) || world.active.lock().contains_key(&row.id)

@@ -41,8 +41,9 @@ pub unsafe extern "C" fn studio_engine_open(config: *const u8, len: usize, out: 
     })
 }
 
-/// Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine,
-/// and their configuration is ignored, until the engine is closed.
+/// Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine
+/// until it is closed. They pass the same configuration or none; another one is refused with `STUDIO_CONFLICT`, so that two applications
+/// in one process never get each other's data.
 ///
 /// # Safety
 /// `shared` ends with NUL; `config` can be read for `len` bytes; `out` and `err` are NULL or can be written.

@@ -65,8 +65,10 @@ pub unsafe extern "C" fn studio_host_next(engine: *mut studio_engine, timeout_ms
     })
 }
 
-/// Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. Returns `STUDIO_NOT_FOUND` if
-/// the call is unknown, was already answered, or nobody waits for its answer any more.
+/// Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. A failure of a tool with
+/// `"ran": true` (the tool ran, but its result could not be passed on) or `"unanswered": true` (it is not known whether it ran) is never
+/// repeated without a person's decision. Returns `STUDIO_NOT_FOUND` if the call is unknown, was already answered, or nobody waits for
+/// its answer any more.
 ///
 /// # Safety
 /// `data` can be read for `len` bytes.

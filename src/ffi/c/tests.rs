@@ -99,6 +99,15 @@ fn shared_engines_are_one_until_closed() {
     assert_eq!(unsafe { studio_engine_close(first, 1000) }, STUDIO_OK);
     let second = shared();
     assert_ne!(first, second);
+    let named = |config: &[u8]| {
+        let (mut engine, mut problem) = (null_mut(), studio_buf::EMPTY);
+        let code = unsafe { studio_engine_shared(c"a test".as_ptr(), config.as_ptr(), config.len(), &mut engine, &mut problem) };
+        unsafe { studio_buf_free(&mut problem) };
+        (code, engine)
+    };
+    assert_eq!(named(b""), (STUDIO_OK, second), "the engine as it is");
+    assert_eq!(named(br#"{ "database": {"path": ":memory:"} }"#), (STUDIO_OK, second));
+    assert_eq!(named(br#"{"database":{"path":":memory:"},"locale":"pt_BR"}"#), (STUDIO_CONFLICT, null_mut()));
     assert_eq!(unsafe { studio_engine_close(second, 1000) }, STUDIO_OK);
 }
 

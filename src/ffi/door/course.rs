@@ -10,8 +10,8 @@ use crate::sync::Mutex;
 pub(super) struct Behind {
     pub(super) scope: Scope,
     pub(super) run: String,
-    /// Leaving before the end cancels the run.
-    pub(super) cancel_on_leave: bool,
+    /// Leaving cancels the run while it is at work under this fence.
+    pub(super) cancel_on_leave: Option<i64>,
 }
 
 /// How a reader left.
@@ -51,7 +51,7 @@ impl Course {
         let mut state = self.state.lock();
         let goes_on = match state.leaving {
             None | Some(Leaving::Engine) => true,
-            Some(Leaving::Closed) => !behind.cancel_on_leave,
+            Some(Leaving::Closed) => behind.cancel_on_leave.is_none(),
             Some(Leaving::Cancelled) => false,
         };
         state.behind = Some((behind, slot));
@@ -66,6 +66,11 @@ impl Course {
     pub(super) fn leave(&self, how: Leaving) {
         self.state.lock().leaving.get_or_insert(how);
         self.left.cancel();
+    }
+
+    /// The reader asked for the end of the run.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.state.lock().leaving == Some(Leaving::Cancelled)
     }
 
     /// Ends when the reader has left.

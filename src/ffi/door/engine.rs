@@ -6,6 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::bell::block_on;
 use super::callback::may_wait;
@@ -32,8 +34,16 @@ pub(in crate::ffi) struct Engine {
     hosting: Arc<Hosting>,
     streams: Mutex<Vec<Weak<Stream>>>,
     callbacks: Arc<Tally>,
+    /// A hash of the configuration that it was opened with.
+    config: [u8; 32],
     /// The C handle, once it has one.
     pub(in crate::ffi) handle: AtomicU64,
+}
+
+/// A hash of a configuration; the order of its members does not count.
+fn hash_of(config: &[u8]) -> [u8; 32] {
+    let json: Option<Value> = serde_json::from_slice(config).ok();
+    Sha256::digest(json.map_or_else(|| config.to_vec(), |json| json.to_string().into_bytes())).into()
 }
 
 /// Callbacks that still run.
@@ -56,7 +66,7 @@ impl Drop for Pushing {
 impl Engine {
     /// Opens an engine with a configuration (a JSON object, may be empty), below the environment's variables.
     pub(super) fn open(config: &[u8]) -> Result<Arc<Self>, Fault> {
-        let json = if config.is_empty() { None } else { Some(requests::object(config)?.into()) };
+        let (hash, json) = (hash_of(config), if config.is_empty() { None } else { Some(requests::object(config)?.into()) });
         let config = Config::load(ConfigSources { json, ..ConfigSources::default() }.with_process_environment())?;
         Ok(Arc::new(Self {
             studio: Studio::open(config)?,
@@ -67,8 +77,14 @@ impl Engine {
             hosting: Arc::default(),
             streams: Mutex::default(),
             callbacks: Arc::default(),
+            config: hash,
             handle: AtomicU64::new(0),
         }))
+    }
+
+    /// It was opened with this configuration.
+    pub(super) fn is_opened_with(&self, config: &[u8]) -> bool {
+        self.config == hash_of(config)
     }
 
     /// One operation by name; see `ops`.
@@ -161,7 +177,7 @@ impl Engine {
     /// The host's answer to a call; see `Hosting::complete`.
     pub(in crate::ffi) fn host_complete(&self, call: u64, ok: i32, data: &[u8]) -> Result<(), Fault> {
         self.answered_here()?;
-        self.hosting.complete(call, ok, requests::value(data)?)
+        self.hosting.complete(call, ok, self.hosting.read(call, data)?)
     }
 
     /// Ends its streams, waits for callbacks and for runs to be put down safely, no longer than `timeout`. Until then the host may
@@ -269,6 +285,13 @@ impl Engine {
     pub(super) fn cancel(&self, scope: Scope, run: String) -> Result<(), Fault> {
         let studio = self.studio.clone();
         drop(self.runtime()?.spawn(async move { studio.cancel(&scope, &run).await.is_ok() }));
+        Ok(())
+    }
+
+    /// Cancels a run whose reader has left, unless it paused or somebody else continued it since.
+    pub(super) fn cancel_left(&self, scope: Scope, run: String, fence: i64) -> Result<(), Fault> {
+        let studio = self.studio.clone();
+        drop(self.runtime()?.spawn(async move { studio.cancel_left(&scope, &run, fence).await.is_ok() }));
         Ok(())
     }
 

@@ -134,12 +134,10 @@ impl Stream for Events {
 impl Drop for Events {
     fn drop(&mut self) {
         let behind = &mut self.ready.behind;
-        if self.over || !behind.cancel_on_leave {
-            return;
-        }
+        let Some(fence) = behind.cancel_on_leave.filter(|_| !self.over) else { return };
         let (studio, scope, run) = (self.studio.clone(), behind.scope.clone(), std::mem::take(&mut behind.run));
         if let Ok(runtime) = self.studio.runtime() {
-            drop(runtime.spawn(async move { studio.cancel(&scope, &run).await.is_ok() }));
+            drop(runtime.spawn(async move { studio.cancel_left(&scope, &run, fence).await.is_ok() }));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::callback::may_wait;
 use super::engine::Engine;
 use super::logging;
-use super::super::fault::Fault;
+use super::super::fault::{Code, Fault};
 use super::super::fork::{self, PerProcess};
 use crate::store::db::fork as gate;
 use crate::sync::Mutex;
@@ -53,21 +53,28 @@ fn prepare() {
     drop(jsonschema::draft202012::new(&serde_json::json!({"type": "object"})));
 }
 
-/// The engine of that name in this process; the first caller's configuration opens it.
+/// The engine of that name in this process; the first caller's configuration opens it. Another configuration is refused: two applications
+/// of one process must not get each other's data. Without one, it is the engine as it is.
 pub(in crate::ffi) fn shared(name: &str, config: &[u8]) -> Result<Arc<Engine>, Fault> {
     let known = || REGISTRY.get().lock().shared.get(name).filter(|engine| !engine.is_closed()).cloned();
+    let same = |engine: Arc<Engine>| if config.is_empty() || engine.is_opened_with(config) { Ok(engine) } else { Err(opened_otherwise(name)) };
     if let Some(engine) = known() {
-        return Ok(engine);
+        return same(engine);
     }
     let fresh = open(config)?;
     let mut registry = REGISTRY.get().lock();
     match registry.shared.get(name).filter(|engine| !engine.is_closed()) {
-        Some(first) => Ok(Arc::clone(first)),
+        Some(first) => same(Arc::clone(first)),
         None => {
             registry.shared.insert(name.to_owned(), Arc::clone(&fresh));
             Ok(fresh)
         }
     }
+}
+
+fn opened_otherwise(name: &str) -> Fault {
+    let text = format!("the engine `{name}` is open in this process with another configuration; nothing was opened. Close it first, or use another name");
+    Fault::new(Code::Conflict, &text)
 }
 
 /// Forgets a closed engine's name.

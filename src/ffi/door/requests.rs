@@ -126,9 +126,9 @@ pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<
             return Err(wrong.into());
         }
     };
-    let cancel_on_leave = body.cancel_on_disconnect;
+    let cancels = body.cancel_on_disconnect;
     let started = studio.start(&told.scope, entity, &id, body, false).await?;
-    told.ready(studio, started, cancel_on_leave).await
+    told.ready(studio, started, cancels).await
 }
 
 /// `{trace_id, tenant, user, order?, host_calls?, traceparent?, tracestate?, …resume body}`.
@@ -143,9 +143,9 @@ pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Resu
             return Err(wrong.into());
         }
     };
-    let cancel_on_leave = body.cancel_on_disconnect;
+    let cancels = body.cancel_on_disconnect;
     let started = studio.resume(&told.scope, &run, body, false).await?;
-    told.ready(studio, started, cancel_on_leave).await
+    told.ready(studio, started, cancels).await
 }
 
 /// The form of an answer.
@@ -162,8 +162,9 @@ impl Told {
         Ok(Self { scope: scope(request)?, order: order(request)?, inline: inline(request)?, slot: studio.stream_slot()? })
     }
 
-    async fn ready(self, studio: &Studio, started: Started, cancel_on_leave: bool) -> Result<Ready, Fault> {
+    async fn ready(self, studio: &Studio, started: Started, cancels: bool) -> Result<Ready, Fault> {
         let run = started.run.to_string();
+        let cancel_on_leave = studio.fence_here(&run).filter(|_| cancels);
         let from = From { order: self.order, after: started.after };
         let source = source::events(studio, &self.scope, &run, from).await?;
         Ok(Ready { source, behind: Behind { scope: self.scope, run, cancel_on_leave }, inline: self.inline, slot: self.slot })

@@ -168,10 +168,14 @@ impl Work {
 
     async fn run(&self, ready: Result<Ready, Fault>) -> Result<(), Fault> {
         let Ready { source, behind, slot, .. } = ready?;
-        let Behind { scope, run, .. } = behind.clone();
+        let Behind { scope, run, cancel_on_leave: fence } = behind.clone();
         self.hosting.follow(self.stream, &run);
         if !self.course.follow(behind, slot) {
-            return Ok(self.studio.cancel(&scope, &run).await.map(drop)?);
+            let left = fence.filter(|_| !self.course.is_cancelled());
+            return Ok(match left {
+                Some(fence) => self.studio.cancel_left(&scope, &run, fence).await?,
+                None => self.studio.cancel(&scope, &run).await.map(drop)?,
+            });
         }
         let telling = async {
             self.tell(Chunk::Head(json!({"trace_id": run}).to_string().into_bytes())).await;

@@ -296,8 +296,9 @@ impl Stream {
         self.here()?;
         self.end(Leaving::Closed);
         self.bell.leave();
-        let left = self.course.behind().filter(|behind| behind.cancel_on_leave && !self.over.load(Ordering::Acquire));
-        left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
+        let left = self.course.behind().filter(|_| !self.over.load(Ordering::Acquire));
+        let left = left.and_then(|behind| Some((behind.cancel_on_leave?, behind)));
+        left.map_or(Ok(()), |(fence, behind)| self.engine.cancel_left(behind.scope, behind.run, fence))
     }
 
     /// Ends because it or its engine was closed. Marked as closed first, so that the end of its source is not delivered as an end.

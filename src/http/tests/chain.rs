@@ -21,7 +21,7 @@ impl Host for Gatekeeper {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         assert_eq!(call.payload["gate"], "viewStudio");
         assert_eq!((&call.payload["method"], &call.payload["path"]), (&json!("GET"), &json!(PATH)));
-        let answer = self.0.clone().ok_or_else(|| HostFailure("the database is away".into()));
+        let answer = self.0.clone().ok_or_else(|| HostFailure::new("the database is away"));
         async move { answer }.boxed()
     }
 }

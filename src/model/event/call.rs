@@ -246,7 +246,7 @@ pub struct ToolOutcome {
     /// The run ended before it did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
-    /// No answer came in its own time, or its connection broke before one: nobody knows whether it did its work.
+    /// Its result is not known: no answer came in time, the connection broke before one, or the tool ran and its answer could not be taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,
     /// Nothing was done, for a reason that is not the tool's: no server was reached, a secret is missing.

@@ -196,7 +196,7 @@ fn tokens(usage: &Value) -> Option<Tokens> {
 }
 
 fn failed(failure: HostFailure) -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderUnavailable, failure.0)
+    ProviderFailure::new(FaultCode::ProviderUnavailable, failure.message)
 }
 
 fn silent(limit: Duration) -> ProviderFailure {
@@ -244,9 +244,9 @@ mod tests {
     impl Host for Chatty {
         fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
             Box::pin(async move {
-                let chunks = call.chunks.ok_or_else(|| HostFailure("no way for chunks".into()))?;
+                let chunks = call.chunks.ok_or_else(|| HostFailure::new("no way for chunks"))?;
                 for delta in ["Hel", "lo"] {
-                    chunks.send(json!({ "delta": delta })).map_err(|_| HostFailure("gone".into()))?;
+                    chunks.send(json!({ "delta": delta })).map_err(|_| HostFailure::new("gone"))?;
                 }
                 chunks.send(json!({"tool_call": {"id": "1", "name": "t", "arguments": {"a": 1}}})).ok();
                 Ok(json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "finish_reason": "tool_calls"}))
@@ -285,7 +285,7 @@ mod tests {
     impl Host for Thinker {
         fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
             Box::pin(async move {
-                let chunks = call.chunks.ok_or_else(|| HostFailure("no way for chunks".into()))?;
+                let chunks = call.chunks.ok_or_else(|| HostFailure::new("no way for chunks"))?;
                 for part in [
                     json!({"type": "reasoning", "text": "H"}),
                     json!({"type": "reasoning", "text": "m.", "provider_data": {"signature": "s"}}),
@@ -296,7 +296,7 @@ mod tests {
                     json!({"type": "source", "kind": "url", "url": "https://example.com/a", "title": "A"}),
                     json!({"type": "call", "call_id": "1", "name": "t", "inputs": {"a": 1}, "provider_data": "c"}),
                 ] {
-                    chunks.send(json!({ "partial": part })).map_err(|_| HostFailure("gone".into()))?;
+                    chunks.send(json!({ "partial": part })).map_err(|_| HostFailure::new("gone"))?;
                 }
                 Ok(json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "finish_reason": "tool_calls"}))
             })

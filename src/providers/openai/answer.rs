@@ -13,6 +13,19 @@ pub(super) struct Fragment {
     id: String,
     name: String,
     arguments: String,
+    /// Bytes that were read to find out whether the arguments are whole.
+    read: usize,
+}
+
+impl Fragment {
+    /// Its arguments are an object. A server that repeats the head of a call makes this read them a few times, not with each piece.
+    fn is_whole(&mut self) -> bool {
+        if self.read > 8 * self.arguments.len() || !self.arguments.trim_end().ends_with('}') {
+            return false;
+        }
+        self.read += self.arguments.len();
+        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
 }
 
 /// Tool calls while their fragments come.
@@ -77,7 +90,7 @@ impl Fragments {
         };
         let known = known.filter(|at| {
             let other_id = self.0.get(*at).is_some_and(|one| !one.id.is_empty() && !id.is_empty() && one.id != id);
-            let whole = || self.0.get(*at).is_some_and(|one| serde_json::from_str::<Map<String, Value>>(&one.arguments).is_ok());
+            let mut whole = || self.0.get_mut(*at).is_some_and(Fragment::is_whole);
             (!other_id || name.is_empty()) && !(begins && whole())
         });
         known.unwrap_or_else(|| {
@@ -140,4 +153,24 @@ pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
         reasoning: reasoning.min(completion),
         ..Tokens::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_long_call_whose_head_is_repeated_is_not_read_again_each_time() {
+        let mut calls = Fragments::default();
+        let piece = |text: &str| json!([{"index": 0, "id": "c", "function": {"name": "t", "arguments": text}}]);
+        calls.take(Some(&piece(&format!("{{\"a\":\"{}", "x".repeat(8 << 20))))).expect("a piece");
+        let started = std::time::Instant::now();
+        for _ in 0..500 {
+            calls.take(Some(&piece("{}"))).expect("a piece");
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+        assert_eq!(calls.calls().len(), 1);
+    }
 }

@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::frames::Frames;
-use super::halves::Halves;
 use super::limits::Gate;
 use super::outbound::{Answer, Outbound, Patience, Request, Sign};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
 use crate::json;
+use crate::json::halves::Halves;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 

@@ -153,6 +153,17 @@ impl Studio {
         .await
     }
 
+    /// The fence under which this process drives a run: what [`Self::cancel_left`] is given when the reader of its stream leaves.
+    pub(crate) fn fence_here(&self, run: &str) -> Option<i64> {
+        crate::engine::fence_here(self.world(), run)
+    }
+
+    /// Cancels a run whose reader has left, unless it paused or somebody else continued it since.
+    pub(crate) async fn cancel_left(&self, scope: &Scope, run: &str, fence: i64) -> Result<()> {
+        let (studio, tenant, run) = (self.clone(), Arc::clone(&scope.tenant), run.to_owned());
+        self.on_runtime(async move { crate::engine::cancel_left(studio.world(), &tenant, &run, fence).await }).await
+    }
+
     /// Adds the run's state to a refusal, also if a concurrent request was first.
     pub(super) async fn with_status<T>(&self, scope: &Scope, run: &str, done: Result<T>) -> Result<T> {
         let error = match done {

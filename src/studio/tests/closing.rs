@@ -160,7 +160,7 @@ async fn an_answer_that_was_accepted_just_before_the_engine_ends_is_kept() {
     let ((answers, answer), (heard, is_heard), (asked, is_asked)) = (oneshot::channel(), oneshot::channel(), oneshot::channel());
     let waits = async move {
         asked.send(()).unwrap();
-        let answer = answer.await.map_err(|_| HostFailure("none came".to_owned()));
+        let answer = answer.await.map_err(|_| HostFailure::new("none came"));
         drop(heard);
         answer
     };

@@ -214,7 +214,7 @@ impl Live {
                     Some(asked) => return Ok(Replied::Asked(asked)),
                     None => (params.input_responses, params.request_state) = (self.answers(call, &wanted).await?, wanted.request_state),
                 },
-                ServerResult::CreateTaskResult(_) => return Err(CallError::Refused("answered with a task, which nobody asked for".into())),
+                ServerResult::CreateTaskResult(_) => return Err(CallError::Lost("began a task, which nobody asked for".into())),
                 _ => return Err(CallError::Lost("answered with something else than a result".into())),
             }
         }

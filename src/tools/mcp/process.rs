@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
@@ -52,17 +53,20 @@ impl Process {
         }
     }
 
-    /// Kills the group and takes leave of its leader. May be called again.
+    /// Kills the group. Its leader is waited for on a thread of its own if it is not gone at once: one that runs as another user cannot be
+    /// killed, and one in an uninterruptible wait takes its time. May be called again.
     pub(super) fn kill(&self) {
         let Some(mut child) = self.child.lock().take() else { return };
         if std::process::id() != self.starter {
             return;
         }
         // The leader was not waited for, so its group's number is still its own.
-        if self.state() != State::Unknown {
-            let _gone_already = killpg(self.group, Signal::SIGKILL);
+        if self.state() != State::Unknown && killpg(self.group, Signal::SIGKILL) == Err(Errno::EPERM) {
+            tracing::warn!(process = self.group.as_raw(), "the program of an MCP server runs as another user and cannot be killed; it is left running");
         }
-        let _status = child.wait();
+        if matches!(child.try_wait(), Ok(None)) {
+            drop(std::thread::Builder::new().name("studio-reaper".into()).spawn(move || child.wait()));
+        }
     }
 
     /// Ends it: its input is closed by now; it is waited for, then asked, then killed with all that it started.

@@ -10,10 +10,11 @@ use crate::tools::{ToolReply, parts};
 /// What is kept of an answer that tells an error.
 const ERROR: usize = 4 << 10;
 
-/// 2xx: the text is the result, JSON without its blanks. Everything else is an error.
+/// 2xx: the text is the result, JSON without its blanks. Everything else is an error. A 2xx answer that cannot be taken is one of which
+/// it is not known what the call did.
 pub(super) fn reply(answer: &Answer) -> ToolReply {
     let reply = read(answer);
-    ToolReply { unanswered: reply.is_error && answer.after, ..reply }
+    ToolReply { unanswered: reply.unanswered || (reply.is_error && answer.after), ..reply }
 }
 
 fn read(answer: &Answer) -> ToolReply {
@@ -26,7 +27,7 @@ fn read(answer: &Answer) -> ToolReply {
     }
     if answer.body.contains(&0) {
         let kind = if answer.content_type.is_empty() { "unknown type" } else { &answer.content_type };
-        return ToolReply::error(format!("the webhook answered with {} bytes of {kind}, which are no text", answer.body.len()));
+        return ToolReply::unanswered(format!("the webhook answered with {} bytes of {kind}, which are no text", answer.body.len()));
     }
     let text = String::from_utf8_lossy(&answer.body);
     let text = text.trim_start_matches('\u{feff}');
@@ -37,7 +38,7 @@ fn read(answer: &Answer) -> ToolReply {
                     return reply;
                 }
             }
-            Err(_) => return ToolReply::error(format!("the webhook's `{}` are no whole JSON, or too large; nothing of them was kept", parts::MEMBER)),
+            Err(_) => return ToolReply::unanswered(format!("the webhook's `{}` are no whole JSON, or too large; nothing of them was kept", parts::MEMBER)),
         }
     }
     let is_json = serde_json::from_str::<&RawValue>(text).is_ok();

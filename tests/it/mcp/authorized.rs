@@ -21,7 +21,7 @@ impl Host for Giver {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         self.asked.lock().expect("asked").push(call.payload);
         let token = self.tokens.lock().expect("tokens").pop();
-        Box::pin(async move { token.map(|token| json!({ "token": token })).ok_or_else(|| HostFailure("log in at https://studio.example/login".into())) })
+        Box::pin(async move { token.map(|token| json!({ "token": token })).ok_or_else(|| HostFailure::new("log in at https://studio.example/login")) })
     }
 }
 

@@ -47,7 +47,7 @@ impl Host for Application {
         Box::pin(async move {
             let dropped = Dropped(Arc::clone(&person.dropped));
             let together = match &mut *person.answers.lock().expect("answers") {
-                Answers::These(answers) => return answers.pop().ok_or_else(|| HostFailure("nobody is there".into())),
+                Answers::These(answers) => return answers.pop().ok_or_else(|| HostFailure::new("nobody is there")),
                 Answers::Together(count) => Some(*count),
                 Answers::Never => None,
             };

@@ -227,7 +227,7 @@ impl Host for Application {
             child.stdin.take().expect("its input").write_all(call.payload.to_string().as_bytes()).expect("written");
             let said = tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("a thread").expect("an end");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-            if said.status.success() { Ok(json!({"token": text(&said.stdout)})) } else { Err(HostFailure(text(&said.stderr))) }
+            if said.status.success() { Ok(json!({"token": text(&said.stdout)})) } else { Err(HostFailure::new(text(&said.stderr))) }
         })
     }
 }

@@ -22,7 +22,7 @@ impl Host for Gives {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         let chosen = call.payload["arguments"]["n"].as_u64().and_then(|n| self.0.get(usize::try_from(n).ok()?));
         let given = chosen.unwrap_or(&self.0).clone();
-        Box::pin(async move { if call.op == HostOp::ToolCall { Ok(given) } else { Err(HostFailure("no".into())) } })
+        Box::pin(async move { if call.op == HostOp::ToolCall { Ok(given) } else { Err(HostFailure::new("no")) } })
     }
 }
 

@@ -81,8 +81,8 @@ impl Host for Hands {
                     return Ok(json!("undone"));
                 }
                 "stuck" | "late" => std::future::pending::<()>().await,
-                "fail" => return Err(HostFailure("it is broken".into())),
-                "flaky" if before < number("times") => return Err(HostFailure(format!("broken {}", before + 1))),
+                "fail" => return Err(HostFailure::new("it is broken")),
+                "flaky" if before < number("times") => return Err(HostFailure::new(format!("broken {}", before + 1))),
                 _ => {}
             }
             Ok(json!({"did": name, "with": arguments}))

@@ -83,6 +83,8 @@ async fn answer(State(seen): State<Seen>, method: Method, uri: Uri, query: Query
         "/endless" => Body::from_stream(futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[b'x'; 65536])))).into_response(),
         "/hang" => std::future::pending().await,
         "/binary" => ([("content-type", "image/png")], vec![0x89, b'P', b'N', b'G', 0, 0]).into_response(),
+        "/cut-parts" => r#"{"studio_parts": [{"type": "text""#.into_response(),
+        "/many-files" => axum::Json(json!({"studio_parts": vec![json!({"type": "file", "media_type": "text/plain", "data": "eA=="}); 21]})).into_response(),
         "/pretty" => ([("content-type", "application/json")], "{\n  \"id\": 12345678901234567890,\n  \"ok\": true\n}\n").into_response(),
         "/escaped" => ([("content-type", "application/json")], format!("{{\"key\":\"{}\",\"n\":1.10}}", authorization.replace('/', "\\/"))).into_response(),
         "/deep" => ([("content-type", "application/json")], format!("{}{}", "[".repeat(110), "]".repeat(110))).into_response(),

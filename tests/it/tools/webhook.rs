@@ -121,6 +121,22 @@ async fn a_webhook_that_fails_fails_its_node() {
 }
 
 #[tokio::test]
+async fn a_call_whose_answer_cannot_be_taken_is_not_made_again() {
+    let (bench, server) = (near(), Server::start().await);
+    for (name, path) in [("binary", "/binary"), ("cut", "/cut-parts"), ("many", "/many-files")] {
+        for (method, made) in [("POST", 1), ("GET", 2)] {
+            let config = json!({"method": method, "url": server.url(path)});
+            let slug = format!("{name}-{}", method.to_lowercase());
+            stored(&bench, json!({"name": slug, "slug": slug, "kind": "webhook", "config": config})).await;
+            let before = server.seen().len();
+            let trace = run(&bench, graph(json!({"tool_ref": format!("tool:{slug}"), "retries": {"max": 1, "backoff_ms": 0}}))).await;
+            let (error, asked) = (&trace["trace"]["error"], if made == 1 { json!(slug) } else { json!(null) });
+            assert_eq!((&error["calls"][0]["name"], server.seen().len() - before), (&asked, made), "{slug}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_secret_that_comes_back_escaped_is_masked() {
     let server = Server::start().await;
     let bench = Bench::new(json!({"webhook": {"allow_private": ["127.0.0.0/8"]}, "secrets": {"KEY": "ab/cd+ef/ghijkl=="}}));

@@ -30,7 +30,7 @@ impl Host for Model {
             }
             chunks.send(json!({"delta": "Well"})).expect("somebody listens");
             if breaks {
-                return Err(HostFailure("the line broke".into()));
+                return Err(HostFailure::new("the line broke"));
             }
             std::future::pending().await
         }

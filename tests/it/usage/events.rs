@@ -23,7 +23,7 @@ impl Host for Biller {
         assert_eq!(call.op, HostOp::UsageRecorded);
         let refuses = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         self.1.send(call.payload).expect("a test that listens");
-        async move { if refuses { Err(HostFailure("the ledger is closed".into())) } else { Ok(Value::Null) } }.boxed()
+        async move { if refuses { Err(HostFailure::new("the ledger is closed")) } else { Ok(Value::Null) } }.boxed()
     }
 }
 

@@ -21,7 +21,7 @@ impl Host for Answers {
     fn call(&self, _: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         let mut answer = self.0.clone();
         Box::pin(async move {
-            let text = answer.wait_for(Option::is_some).await.map_err(|_| HostFailure("nobody answers".into()))?.clone();
+            let text = answer.wait_for(Option::is_some).await.map_err(|_| HostFailure::new("nobody answers"))?.clone();
             Ok(json!(text))
         })
     }

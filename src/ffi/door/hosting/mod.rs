@@ -15,14 +15,16 @@ use super::bell::Bell;
 use super::deadline::deadline;
 use super::callback::{PATIENCE, awaited, within};
 use super::news::{HOST, Notification};
+use super::requests;
 use super::super::fault::{Code, Fault};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
+use crate::json::halves::Halves;
 use crate::sync::{Condvar, Mutex};
 
 /// The host's callback: takes a call as JSON, false when it cannot take it.
 pub(in crate::ffi) type Answering = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// The limit of unfetched calls without an answer (`log`, `tool.cancel`); beyond it the oldest are dropped.
+/// The limit of unfetched calls. Beyond it the oldest log line is dropped, then the oldest of the others that have no answer (`tool.cancel`).
 const UNFETCHED: usize = 1024;
 
 /// Ids of calls are those of the process, so that no two engines give the same.
@@ -63,6 +65,8 @@ struct Pending {
     /// Of a tool: the call's own id.
     tool_call: Option<Value>,
     stage: Stage,
+    /// Of its chunks.
+    halves: Halves,
 }
 
 /// How far a call that is to be answered has come.
@@ -80,6 +84,7 @@ enum Stage {
 
 struct Waiting {
     id: u64,
+    op: HostOp,
     run: Option<String>,
     text: Arc<[u8]>,
     answered: bool,
@@ -122,8 +127,11 @@ impl State {
             }
         };
         self.waiting.push_back(call);
-        if self.waiting.len() > UNFETCHED && let Some(oldest) = self.waiting.iter().position(|call| !call.answered) {
-            self.waiting.remove(oldest);
+        if self.waiting.len() > UNFETCHED {
+            let oldest = |drops: fn(&Waiting) -> bool| self.waiting.iter().position(drops);
+            if let Some(oldest) = oldest(|call| call.op == HostOp::Log).or_else(|| oldest(|call| !call.answered)) {
+                self.waiting.remove(oldest);
+            }
         }
         Way::Fetched { bells, anybody }
     }
@@ -222,6 +230,21 @@ impl Hosting {
         ways.into_iter().for_each(|way| self.go(way));
     }
 
+    /// The JSON of an answer. Strings of some languages can end in half a character (`\ud83d`): the next chunk of the call completes it,
+    /// or it is left out.
+    pub(super) fn read(&self, id: u64, data: &[u8]) -> Result<Value, Fault> {
+        let read = requests::value(data);
+        let mut state = self.state.lock();
+        let Some(Pending { halves, .. }) = state.pending.get_mut(&id) else { return read };
+        match (read, std::str::from_utf8(data)) {
+            (Err(refused), Ok(text)) => halves.mend(text).map_or(Err(refused), |text| requests::value(text.as_bytes())),
+            (read, _) => {
+                *halves = Halves::default();
+                read
+            }
+        }
+    }
+
     /// Takes the host's answer: 1 the result, 0 a failure, 2 a chunk with more to follow.
     pub(super) fn complete(&self, id: u64, ok: i32, data: Value) -> Result<(), Fault> {
         if !(0..=2).contains(&ok) {
@@ -243,7 +266,7 @@ impl Hosting {
         let pending = state.pending.remove(&id).ok_or_else(unknown)?;
         let on_its_way = OnItsWay::new(&self.accepted);
         drop(state);
-        let answer = if ok == 1 { Ok(data) } else { Err(HostFailure(failure(&data))) };
+        let answer = if ok == 1 { Ok(data) } else { Err(failure(&data)) };
         pending.answer.send((answer, on_its_way)).map_err(|_| unknown())
     }
 
@@ -296,7 +319,7 @@ impl Hosting {
         if let Some(pending) = pending {
             state.pending.insert(id, pending);
         }
-        (id, Some(state.way(Waiting { id, run: run_of(payload), text, answered })))
+        (id, Some(state.way(Waiting { id, op, run: run_of(payload), text, answered })))
     }
 
     fn go(self: &Arc<Self>, way: Way) {
@@ -394,12 +417,11 @@ fn run_of(payload: &Value) -> Option<String> {
     payload.get("trace_id").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The text of a failure `{message}`, or whatever was given instead.
-fn failure(data: &Value) -> String {
-    match data.get("message").or(Some(data)).and_then(Value::as_str) {
-        Some(text) => text.to_owned(),
-        None => format!("the host failed: {data}"),
-    }
+/// A failure `{message, ran, unanswered}`, or the text of whatever was given instead.
+fn failure(data: &Value) -> HostFailure {
+    let text = data.get("message").or(Some(data)).and_then(Value::as_str);
+    let message = text.map_or_else(|| format!("the host failed: {data}"), str::to_owned);
+    HostFailure { message, may_have_run: data["ran"] == true || data["unanswered"] == true }
 }
 
 /// The host as the engine sees it.
@@ -428,11 +450,11 @@ impl Host for Asked {
             }
             let (answer, answered) = oneshot::channel();
             let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
-            let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits }));
+            let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits, halves: Halves::default() }));
             let _give_up = GiveUp(hosting, id);
             match answered.await {
                 Ok((answer, _has_reached_its_call)) => answer,
-                Err(_) => Err(HostFailure("the engine closed before the host answered".into())),
+                Err(_) => Err(HostFailure::new("the engine closed before the host answered")),
             }
         })
     }

@@ -60,6 +60,51 @@ async fn what_nobody_fetches_is_dropped_beyond_a_number_but_no_call_that_is_to_b
     assert_eq!((numbers.len(), &numbers[0]), (UNFETCHED - 1, &json!(10)), "with the call as many as are kept");
 }
 
+#[tokio::test]
+async fn log_lines_push_no_cancel_out() {
+    let hosting = Arc::new(Hosting::default());
+    hosting.notify(HostOp::ToolCancel, &json!({"call_id": "c1"}));
+    for number in 0..UNFETCHED + 9 {
+        hosting.notify(HostOp::Log, &json!({"number": number}));
+    }
+    let first = hosting.next(0).expect("open").map(|text| serde_json::from_slice::<Value>(&text).expect("JSON")).expect("a call");
+    assert_eq!(first["op"], "tool.cancel");
+}
+
+#[tokio::test]
+async fn half_a_character_of_an_answer_is_completed_or_left_out_and_a_failure_says_whether_it_ran() {
+    let hosting = Arc::new(Hosting::default());
+    let ask = |op, chunks| {
+        let mut asked = Asked(Arc::clone(&hosting)).call(HostCall { op, payload: json!({"call_id": "c"}), chunks });
+        assert!((&mut asked).now_or_never().is_none());
+        let fetched = hosting.next(0).expect("open").and_then(|text| serde_json::from_slice::<Value>(&text).ok()).expect("a call");
+        (asked, fetched["call_id"].as_u64().expect("a number"))
+    };
+    let say = |id, ok, text: &str| hosting.read(id, text.as_bytes()).and_then(|data| hosting.complete(id, ok, data));
+    let (sender, mut chunks) = tokio::sync::mpsc::unbounded_channel();
+    let (model, id) = ask(HostOp::ProviderChat, Some(sender));
+    for text in [r#"{"delta":"a\ud83d"}"#, r#"{"delta":"\ude00b"}"#, r#"{"delta":"\ud83d"}"#, r#"{"delta":"c"}"#, r#"{"delta":"\ude00"}"#] {
+        say(id, 2, text).expect("it is accepted");
+    }
+    say(id, 1, "{}").expect("it is accepted");
+    assert!(model.await.is_ok());
+    let mut heard = String::new();
+    while let Ok(chunk) = chunks.try_recv() {
+        heard.push_str(chunk["delta"].as_str().expect("text"));
+    }
+    assert_eq!(heard, "a\u{1f600}bc\u{fffd}");
+    let (tool, id) = ask(HostOp::ToolCall, None);
+    say(id, 1, r#""x\ud83d""#).expect("it is accepted");
+    assert_eq!(tool.await, Ok(json!("x")));
+    for (text, may_have_run) in [(r#"{"message":"m","ran":true}"#, true), (r#"{"message":"m","unanswered":true}"#, true), (r#"{"message":"m"}"#, false)] {
+        let (tool, id) = ask(HostOp::ToolCall, None);
+        say(id, 0, text).expect("it is accepted");
+        assert_eq!(tool.await, Err(HostFailure { message: "m".into(), may_have_run }), "{text}");
+    }
+    let (_tool, id) = ask(HostOp::ToolCall, None);
+    assert!(say(id, 1, "{oops").is_err());
+}
+
 #[test]
 fn a_call_rings_the_stream_of_its_run_alone() {
     let hosting = Arc::new(Hosting::default());
@@ -99,7 +144,7 @@ fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() 
     for given_up in [true, false] {
         let (answer, _answered) = oneshot::channel();
         let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
-        let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits };
+        let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits, halves: super::Halves::default() };
         let (id, Some(Way::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
         if given_up {
             hosting.cancel(&payload);

@@ -18,7 +18,7 @@ interface Door {
     /** Opens an engine. `config` is a JSON object and may be empty; environment variables override it. The engine starts its threads and opens its files at the first use, so it can be opened before a fork and used after it. */
     int engineOpen(byte[] config, long[] out, Buffer err);
 
-    /** Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine, and their configuration is ignored, until the engine is closed. */
+    /** Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine until it is closed. They pass the same configuration or none; another one is refused with `STUDIO_CONFLICT`, so that two applications in one process never get each other's data. */
     int engineShared(String shared, byte[] config, long[] out, Buffer err);
 
     /** Closes an engine: ends its streams, waits for callbacks that are running, and releases its runs so that another engine can take them over. It takes at most `timeout_ms`. Until it returns, other threads can complete calls that the host is working on. Calls that are not completed stay open in the log of their run, and the engine that takes the run over finds them there. */
@@ -33,7 +33,7 @@ interface Door {
     /** Returns the next call that waits for the host. `timeout_ms`: 0 returns immediately, a negative value waits without limit. */
     int hostNext(long engine, int timeoutMs, Buffer out);
 
-    /** Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. Returns `STUDIO_NOT_FOUND` if the call is unknown, was already answered, or nobody waits for its answer any more. */
+    /** Answers a call. `ok`: 1 is the result, 0 is a failure `{"message"}`, 2 is a chunk that others follow. A failure of a tool with `"ran": true` (the tool ran, but its result could not be passed on) or `"unanswered": true` (it is not known whether it ran) is never repeated without a person's decision. Returns `STUDIO_NOT_FOUND` if the call is unknown, was already answered, or nobody waits for its answer any more. */
     int hostComplete(long engine, long callId, int ok, byte[] data);
 
     /** Starts a request and returns immediately. `op` is `http` (`request` is the head of `studio_http`, `body` is its body), `run`, `resume`, or any operation of `studio_call`. The stream returns `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), then `STUDIO_HEAD` once, then `STUDIO_OK` with parts of the body, and at last `STUDIO_END`; or a negative code with a problem document. If the stream is closed before the head, the request is cancelled. A run that already exists continues, unless it was started with `"on_disconnect": "cancel"`. This function may be called inside callbacks. */

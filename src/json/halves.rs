@@ -1,5 +1,5 @@
-//! Owns unpaired surrogates: a JSON escape such as `\ud83d` is a character only in a pair, and some providers split a pair between two
-//! pieces of text.
+//! Owns unpaired surrogates: a JSON escape such as `\ud83d` is a character only in a pair, and some providers and hosts split a pair
+//! between two pieces of text.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ const UNKNOWN: &str = "\\ufffd";
 
 /// The first half of a character, at the end of a piece of text, until the piece with the second one comes.
 #[derive(Debug, Default)]
-pub(super) struct Halves(Option<u16>);
+pub(crate) struct Halves(Option<u16>);
 
 /// An escape in a JSON text.
 enum Escape {
@@ -20,7 +20,7 @@ enum Escape {
 
 impl Halves {
     /// A JSON text without halves of characters; none when it has none.
-    pub(super) fn mend(&mut self, json: &str) -> Option<String> {
+    pub(crate) fn mend(&mut self, json: &str) -> Option<String> {
         let (mut out, mut rest, mut mended) = (String::with_capacity(json.len()), json, false);
         while let Some(at) = rest.find('\\') {
             let (before, here) = rest.split_at(at);
