@@ -14,7 +14,7 @@ use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Even
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
-use crate::tools::Spent;
+use crate::tools::{Spent, SpentList};
 
 /// A call of neither a model nor a tool.
 #[derive(Clone, Debug)]
@@ -84,15 +84,22 @@ impl StepContext {
         result
     }
 
-    /// Records a call that a tool has made already: what it took is spent, also when the step is cut meanwhile.
-    pub(super) fn spent(&self, call: &str, at: usize, spent: &Spent) -> Result<(), Fault> {
-        let Spent { provider, model, tokens, ranks, failed } = spent;
-        let (kind, name) = if *ranks { (CallKind::Rerank, "rerank") } else { (CallKind::Embedding, "embed") };
-        let key = &format!("{call}/{name}:{at}");
-        if self.done(key).is_some() {
+    /// Records the calls that a tool has made already: what they took is spent, also when the step is cut meanwhile. Those of an earlier
+    /// call of the tool keep their keys.
+    pub(super) fn spent(&self, call: &str, spent: &SpentList) -> Result<(), Fault> {
+        let list = spent.list();
+        if list.is_empty() {
             return Ok(());
         }
-        let step = self.step();
+        let of_it = |key: &&String| key.strip_prefix(call).is_some_and(|rest| rest.starts_with('/'));
+        let before = self.open(|step| step.calls.keys().filter(of_it).count()).unwrap_or(0);
+        (before..).zip(&list).try_for_each(|(at, spent)| self.spent_at(call, at, spent))
+    }
+
+    fn spent_at(&self, call: &str, at: usize, spent: &Spent) -> Result<(), Fault> {
+        let Spent { provider, model, tokens, ranks, failed } = spent;
+        let (kind, name) = if *ranks { (CallKind::Rerank, "rerank") } else { (CallKind::Embedding, "embed") };
+        let (key, step) = (&format!("{call}/{name}:{at}"), self.step());
         self.record(Event::CallStarted(Arc::new(CallStarted {
             step,
             key: key.to_owned(),
