@@ -10,7 +10,7 @@ use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured, Warning};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, Measured, Warning};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
@@ -63,12 +63,14 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
-        let result = tokio::select! {
-            biased;
-            result = make(self.onward(span)) => result,
-            () = self.cancelled().cancelled() => return Err(cut_short()),
+        let result = match self.may_call() {
+            Err(cut) => Err(cut.into()),
+            Ok(()) => tokio::select! {
+                biased;
+                result = make(self.onward(span)) => result,
+                () = self.cancelled().cancelled() => Err(ProviderFailure { cut: true, ..cut_short().into() }),
+            },
         };
         let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
         let (outcome, usage, result): (_, Option<Usage>, _) = match result {
@@ -79,7 +81,8 @@ impl StepContext {
             }
         };
         let mut ended = CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed()));
-        ended.warnings.extend(result.as_ref().err().and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
+        let goes_on = result.as_ref().err().filter(|fault| fault.code != FaultCode::Cancelled);
+        ended.warnings.extend(goes_on.and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
         self.record(Event::CallFinished(Box::new(ended)))?;
         result
     }

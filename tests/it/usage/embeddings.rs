@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::model::event::Event;
 use wfstudio::model::usage::Picos;
 use wfstudio::studio::{ListQuery, Resource};
 
@@ -323,4 +324,25 @@ async fn each_question_of_a_tool_that_is_called_again_by_another_engine_is_paid_
     let spans: Vec<String> = trace["spans"].as_array().expect("spans").iter().map(|span| format!("{} {}", span["name"], span["status"])).collect();
     let of = |name: &str| spans.iter().filter(|span| span.starts_with(name)).count();
     assert_eq!((of("\"embed\""), of("\"rerank\"")), (2, 2), "{spans:?}");
+}
+
+#[tokio::test]
+async fn a_question_that_is_cut_ends_and_counts_without_a_price() {
+    let server = Server::start().await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    let _held = server.gate.lock().await;
+    let node = format!("rag_1{{knowledge_base_id: \"{base}\", query: cats, mode: vector, timeout_ms: 100, retries: {{max: 1, backoff_ms: 1}}}}");
+    let graph = wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
+    let workflow = bench.workflow(graph).await;
+    let run = super::run(&bench, &workflow).await;
+    let usage = used(&bench, &run).await;
+    assert_eq!((&usage["status"], told(&usage)), (&json!("failed"), (0, "0.000000", true)), "{usage}");
+    let id = run.parse().expect("an id");
+    let entries = bench.studio.world().store.read(move |tx| wfstudio::store::log::entries(tx, "", &id, 0, 1000)).await.expect("a log");
+    let begun = entries.iter().filter(|entry| matches!(entry.event, Event::CallStarted(_))).count();
+    let ended = entries.iter().filter(|entry| matches!(entry.event, Event::CallFinished(_))).count();
+    assert!(begun == 2 && ended == 2, "{begun} calls, {ended} ends");
 }
