@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::words::Language;
+use super::worker::Worker;
 use super::{Knowledge, chunk, codes, text};
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
@@ -32,6 +35,8 @@ struct Progress {
 enum Stop {
     /// It is not this worker's any more, or not wanted any more.
     Lost,
+    /// The engine ends: somebody else goes on.
+    Ends,
     /// It may work later.
     Later(String),
     /// It will not work.
@@ -68,19 +73,24 @@ impl Knowledge {
         Timestamp(self.common_time().0.saturating_add(millis))
     }
 
-    /// Works on a reading that was claimed, and stores how it ended. With `patient` a failure that may pass is tried again later.
-    pub(super) async fn work_on(&self, reading: ReadingRow, patient: bool) {
+    /// Works on a reading that was claimed, and stores how it ended. A worker tries a failure that may pass again later, and gives the
+    /// reading back when it stops: behind the vectors under way, as long as there is time for them.
+    pub(super) async fn work_on(&self, reading: ReadingRow, worker: Option<&Worker>) {
         let document = reading.document;
         let mut progress = Progress { tries: reading.tries, owed: None };
         let stopped = tokio::select! {
-            stopped = self.read_whole(&reading, &mut progress) => stopped,
+            stopped = self.read_whole(&reading, worker, &mut progress) => stopped,
             Stop::Lost = self.hold(&reading) => Err(Stop::Lost),
         };
         let Progress { tries, owed } = progress;
         let now = self.clock.now();
         let ended = match stopped {
             Ok(()) | Err(Stop::Lost) => return,
-            Err(Stop::Later(text)) if patient && tries < TRIES => {
+            Err(Stop::Ends) => {
+                let at = self.common_time();
+                self.store.write(move |tx| readings::give_back(tx, &reading, at)).await
+            }
+            Err(Stop::Later(text)) if worker.is_some() && tries < TRIES => {
                 tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
                 let at = Timestamp(self.common_time().0 + backoff(tries));
                 let put_off = move |tx: &mut Tx<'_>| {
@@ -120,7 +130,7 @@ impl Knowledge {
         }
     }
 
-    async fn read_whole(&self, reading: &ReadingRow, progress: &mut Progress) -> Result<(), Stop> {
+    async fn read_whole(&self, reading: &ReadingRow, worker: Option<&Worker>, progress: &mut Progress) -> Result<(), Stop> {
         if reading.tries > TRIES {
             return Err(Stop::Never(format!("reading this document was begun {} times and never came to an end", reading.tries - 1)));
         }
@@ -128,17 +138,24 @@ impl Knowledge {
         let edition = self.store.read(move |tx| editions::get(tx, no)).await?.ok_or(Stop::Lost)?;
         let chunks = match reading.chunks {
             Some(chunks) => chunks,
-            None => self.cut(reading).await?,
+            None => tokio::select! {
+                biased;
+                () = told(worker.map(|worker| &worker.stopping)) => return Err(Stop::Ends),
+                chunks = self.cut(reading) => chunks?,
+            },
         };
         let mut done = if reading.chunks.is_some() { reading.done } else { 0 };
         let (row, wanted) = (reading.clone(), edition.clone());
         let earlier = self.store.read(move |tx| readings::with_vectors_for(tx, &row, &wanted)).await?;
         while done < chunks {
+            if worker.is_some_and(|worker| worker.stopping.is_cancelled()) {
+                return Err(Stop::Ends);
+            }
             let kept = match earlier {
                 Some(earlier) => self.keep_next(reading, &edition, done, earlier).await?,
                 None => 0,
             };
-            done += if kept > 0 { kept } else { self.embed_next(reading, &edition, done, &mut progress.owed).await? };
+            done += if kept > 0 { kept } else { self.embed_next(reading, &edition, (done, worker), &mut progress.owed).await? };
             progress.tries = 1;
         }
         let (reading, now) = (reading.clone(), self.clock.now());
@@ -173,7 +190,13 @@ impl Knowledge {
     }
 
     /// Makes and stores the vectors of the next passages; how many there were. What making them took is owed when they were not stored.
-    async fn embed_next(&self, reading: &ReadingRow, edition: &Edition, done: u64, owed: &mut Option<Usage>) -> Result<u64, Stop> {
+    async fn embed_next(
+        &self,
+        reading: &ReadingRow,
+        edition: &Edition,
+        (done, worker): (u64, Option<&Worker>),
+        owed: &mut Option<Usage>,
+    ) -> Result<u64, Stop> {
         let (no, embedder, index) = (reading.no, &edition.embedder, edition.index());
         let found = self.store.read(move |tx| Ok((passages::texts(tx, no, done, BATCH)?, passages::vector_bytes(tx, index.edition)?)));
         let (texts, length) = found.await?;
@@ -189,7 +212,17 @@ impl Knowledge {
             trace: None,
         };
         let began = self.clock.now();
-        let made = match self.providers.get(&embedder.provider)?.embed(&request).await {
+        let provider = self.providers.get(&embedder.provider)?;
+        let asked = tokio::select! {
+            biased;
+            asked = provider.embed(&request) => asked,
+            () = told(worker.map(|worker| &worker.hurry)) => {
+                // It is made again by whoever goes on, and may have to be paid both times.
+                self.count(reading.document, self.prices.meter(&embedder.provider, &embedder.model, None, began)).await;
+                return Err(Stop::Ends);
+            }
+        };
+        let made = match asked {
             Ok(made) => made,
             Err(failure) => return Err(self.failed(reading.document, embedder, failure, began).await),
         };
@@ -259,6 +292,14 @@ impl Knowledge {
             self.count(document, self.prices.meter(&embedder.provider, &embedder.model, failure.tokens, began)).await;
         }
         failure.into()
+    }
+}
+
+/// Comes when somebody says so.
+async fn told(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod words;
 mod worker;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::Notify;
 
@@ -37,6 +38,8 @@ pub struct Knowledge {
     texts: text::Reader,
     /// There may be a document to read.
     wake: Notify,
+    /// Documents that workers read.
+    at_work: Arc<AtomicUsize>,
 }
 
 impl Knowledge {
@@ -44,7 +47,7 @@ impl Knowledge {
     #[must_use]
     pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
         let texts = text::Reader::new(config.rag.reader_seconds, config.rag.reader_mb);
-        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new() }
+        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new(), at_work: Arc::default() }
     }
 
     /// There may be a document to read.

@@ -1,6 +1,7 @@
 //! Owns the indexing worker: claims, takeovers of dead owners' readings, cleanup.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -30,6 +31,24 @@ pub struct Worker {
     pub is_gone: fn(&str) -> bool,
     /// Nothing new is begun, and what is under way is given back.
     pub stopping: CancellationToken,
+    /// There is no time left for what is under way.
+    pub hurry: CancellationToken,
+}
+
+/// A document that a worker reads.
+struct AtWork(Arc<AtomicUsize>);
+
+impl AtWork {
+    fn new(all: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(all))
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Knowledge {
@@ -60,8 +79,12 @@ impl Knowledge {
         if under_way.len() < AT_ONCE
             && let Some(reading) = self.claim(None, &worker.owner).await?
         {
-            let (knowledge, worker) = (Arc::clone(self), worker.clone());
-            under_way.spawn(async move { knowledge.work_until_stopped(reading, &worker).await });
+            let (knowledge, worker, at_work) = (Arc::clone(self), worker.clone(), AtWork::new(&self.at_work));
+            under_way.spawn(async move {
+                knowledge.work_on(reading, Some(&worker)).await;
+                drop(at_work);
+                knowledge.wake.notify_one();
+            });
             return Ok(true);
         }
         if self.store.read(readings::any_gone).await? {
@@ -70,16 +93,9 @@ impl Knowledge {
         Ok(false)
     }
 
-    async fn work_until_stopped(&self, reading: ReadingRow, worker: &Worker) {
-        let given_back = reading.clone();
-        tokio::select! {
-            () = self.work_on(reading, true) => {}
-            () = worker.stopping.cancelled() => {
-                let now = self.common_time();
-                let _read_again_when_the_lease_ends = self.store.write(move |tx| readings::give_back(tx, &given_back, now)).await;
-            }
-        }
-        self.wake.notify_one();
+    /// Documents are being read here by a worker.
+    pub fn is_busy(&self) -> bool {
+        self.at_work.load(Ordering::SeqCst) > 0
     }
 
     async fn claim(&self, document: Option<i64>, owner: &Arc<str>) -> Result<Option<ReadingRow>, StoreError> {
@@ -115,7 +131,7 @@ impl Knowledge {
         let found = self.store.read(move |tx| documents::get(tx, &scope, &base, &document)).await?;
         let Some(document) = found else { return Ok(()) };
         while let Some(reading) = self.claim(Some(document.no), owner).await? {
-            self.work_on(reading, false).await;
+            self.work_on(reading, None).await;
         }
         Ok(())
     }

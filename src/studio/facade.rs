@@ -349,10 +349,10 @@ impl Studio {
 /// How long an answer that the host was thanked for may take to reach its call when the engine ends.
 const HEARD: Duration = Duration::from_millis(500);
 
-/// Lets runs finish their steps for most of the time, then cuts them.
+/// Lets runs finish their steps, and documents the vectors under way, for most of the time; then cuts them.
 async fn stop(world: Arc<World>, timeout: Duration) {
     let done = async {
-        while world.is_busy() {
+        while world.is_busy() || world.knowledge.is_busy() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

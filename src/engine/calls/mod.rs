@@ -15,7 +15,7 @@ use serde_json::Value;
 use self::fallbacks::{Candidate, InTurn};
 use self::files::Ready;
 use crate::engine::drive::advance::log_too_large;
-use crate::engine::drive::context::{StepContext, lost, store_fault};
+use crate::engine::drive::context::{StepContext, cut_short, lost, store_fault};
 
 use crate::engine::log::journal::{Lost, Said};
 use crate::model::agent::OnLength;
@@ -219,15 +219,15 @@ impl StepContext {
         warnings.extend(turn.and_then(InTurn::warning));
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
         let heard = Heard::default();
-        let result = tokio::select! {
-            biased;
-            result = self.ask(&call, &heard) => result,
-            () = self.cancelled().cancelled() => {
-                Err(ProviderFailure { tokens: *heard.spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
-            }
+        let result = match self.may_call() {
+            Err(cut) => Err(cut.into()),
+            Ok(()) => tokio::select! {
+                biased;
+                result = self.ask(&call, &heard) => result,
+                () = self.cancelled().cancelled() => Err(ProviderFailure { tokens: *heard.spent.lock(), cut: true, ..cut_short().into() }),
+            },
         };
         let took = started.elapsed();
         let (result, ready) = match result {

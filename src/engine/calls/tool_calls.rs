@@ -94,11 +94,11 @@ impl StepContext {
         }
         let started = Instant::now();
         let spent = SpentList::default();
-        let (reply, abandoned) = self.invoke(call, tool, asking, span, &spent).await?;
+        let invoked = self.invoke(call, tool, asking, span, &spent).await;
         let took = started.elapsed();
-        for (at, spent) in spent.list().iter().enumerate() {
-            self.spent(&key, at, spent)?;
-        }
+        // Also of a call that stays open for whoever goes on with the run.
+        self.spent(&key, &spent)?;
+        let (reply, abandoned) = invoked?;
         if let Some(asked) = reply.asked {
             let waiting = self.waiting(&key, call, tool, &asked, |_| false);
             self.call_ended(&key, CallOutcome::Asked(*asked), took)?;

@@ -10,11 +10,11 @@ use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured, Warning};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, Measured, Warning};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
-use crate::tools::Spent;
+use crate::tools::{Spent, SpentList};
 
 /// A call of neither a model nor a tool.
 #[derive(Clone, Debug)]
@@ -63,12 +63,14 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
-        let result = tokio::select! {
-            biased;
-            result = make(self.onward(span)) => result,
-            () = self.cancelled().cancelled() => return Err(cut_short()),
+        let result = match self.may_call() {
+            Err(cut) => Err(cut.into()),
+            Ok(()) => tokio::select! {
+                biased;
+                result = make(self.onward(span)) => result,
+                () = self.cancelled().cancelled() => Err(ProviderFailure { cut: true, ..cut_short().into() }),
+            },
         };
         let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
         let (outcome, usage, result): (_, Option<Usage>, _) = match result {
@@ -79,20 +81,28 @@ impl StepContext {
             }
         };
         let mut ended = CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed()));
-        ended.warnings.extend(result.as_ref().err().and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
+        let goes_on = result.as_ref().err().filter(|fault| fault.code != FaultCode::Cancelled);
+        ended.warnings.extend(goes_on.and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
         self.record(Event::CallFinished(Box::new(ended)))?;
         result
     }
 
-    /// Records a call that a tool has made already: what it took is spent, also when the step is cut meanwhile.
-    pub(super) fn spent(&self, call: &str, at: usize, spent: &Spent) -> Result<(), Fault> {
-        let Spent { provider, model, tokens, ranks, failed } = spent;
-        let (kind, name) = if *ranks { (CallKind::Rerank, "rerank") } else { (CallKind::Embedding, "embed") };
-        let key = &format!("{call}/{name}:{at}");
-        if self.done(key).is_some() {
+    /// Records the calls that a tool has made already: what they took is spent, also when the step is cut meanwhile. Those of an earlier
+    /// call of the tool keep their keys.
+    pub(super) fn spent(&self, call: &str, spent: &SpentList) -> Result<(), Fault> {
+        let list = spent.list();
+        if list.is_empty() {
             return Ok(());
         }
-        let step = self.step();
+        let of_it = |key: &&String| key.strip_prefix(call).is_some_and(|rest| rest.starts_with('/'));
+        let before = self.open(|step| step.calls.keys().filter(of_it).count()).unwrap_or(0);
+        (before..).zip(&list).try_for_each(|(at, spent)| self.spent_at(call, at, spent))
+    }
+
+    fn spent_at(&self, call: &str, at: usize, spent: &Spent) -> Result<(), Fault> {
+        let Spent { provider, model, tokens, ranks, failed } = spent;
+        let (kind, name) = if *ranks { (CallKind::Rerank, "rerank") } else { (CallKind::Embedding, "embed") };
+        let (key, step) = (&format!("{call}/{name}:{at}"), self.step());
         self.record(Event::CallStarted(Arc::new(CallStarted {
             step,
             key: key.to_owned(),

@@ -239,7 +239,12 @@ impl World {
 
     /// Who reads documents here.
     fn reader(&self) -> Worker {
-        Worker { owner: Arc::clone(&self.owner), is_gone: crate::engine::leases::owner::is_gone, stopping: self.stopping.clone() }
+        Worker {
+            owner: Arc::clone(&self.owner),
+            is_gone: crate::engine::leases::owner::is_gone,
+            stopping: self.stopping.clone(),
+            hurry: self.hurry.clone(),
+        }
     }
 
     /// Waits; false when the engine has no time left. Leases are kept while runs are brought to a stop.

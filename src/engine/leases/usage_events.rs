@@ -19,11 +19,21 @@ const AT_ONCE: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often it is looked for what has become due.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked for what nobody takes, and how much of it goes at once.
+const GIVES_UP: Duration = Duration::from_secs(600);
+const GIVEN_UP: usize = 1000;
 
 impl World {
     /// Tells the host what becomes due, until the engine stops.
     pub(in crate::engine) async fn keep_telling_usage(self: Arc<Self>) {
+        let mut looked = tokio::time::Instant::now();
         loop {
+            if looked.elapsed() >= GIVES_UP {
+                looked = tokio::time::Instant::now();
+                if let Err(error) = self.give_up_usage().await {
+                    tracing::warn!(%error, "usage that no host takes could not be looked for; it is tried again");
+                }
+            }
             match self.tell_usage().await {
                 Ok(0) => {}
                 Ok(_told) => continue,
@@ -57,6 +67,31 @@ impl World {
             kept?;
         }
         Ok(count)
+    }
+
+    /// Gives up what no host took for a week, where none ever took anything: it would be kept for ever. How much.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn give_up_usage(&self) -> Result<u64, StoreError> {
+        let mut all = 0;
+        while !self.host.answers(HostOp::UsageRecorded) && !self.stopping.is_cancelled() {
+            if self.store.read(outbox::next_due).await?.is_none() {
+                break;
+            }
+            let now = self.common_time();
+            let count = self.store.write(move |tx| outbox::give_up(tx, now, GIVEN_UP)).await?;
+            all += count;
+            if count < GIVEN_UP as u64 {
+                break;
+            }
+        }
+        if all > 0 {
+            let text = "no host ever took the usage of runs, and none did for a week; it is not told any more; let a process answer \
+                        `usage.recorded`, or switch `usage.events` off";
+            tracing::error!(runs = all, text);
+        }
+        Ok(all)
     }
 
     async fn tell_host(&self, event: HostEvent) -> Result<(), StoreError> {

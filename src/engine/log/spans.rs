@@ -16,8 +16,10 @@ use crate::model::event::{
 };
 use crate::model::graph::NodeKind;
 use crate::model::run::{Call, OpenStep, Run};
+use crate::model::trace_context::TraceContext;
 use crate::model::{Id, Timestamp};
 use crate::observe::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
+use crate::store::runs::RunRow;
 use crate::sync::Mutex;
 
 /// The open pieces of a run. Empty if no collector is configured.
@@ -60,6 +62,60 @@ pub(in crate::engine) fn tell_resting(world: &World, run: &Run, entry: &Entry, t
     if world.observer.watches() {
         let told = Told { tenant, watch, masking: &Masking::of(world, run), stored: false, definitions: Some(definitions) };
         SpanWriter { world, run, told, lane: entry.lane, at: entry.at }.tell(entry);
+    }
+}
+
+/// The end of a run whose log cannot be read: as far as its row knows it, in the trace of the host's span that it was started in.
+pub(in crate::engine) fn tell_unread(world: &World, row: &RunRow, host: Option<Arc<TraceContext>>, fault: Option<&Fault>, at: Timestamp) {
+    let facts = RunFacts {
+        run: row.id,
+        attempt: row.attempt,
+        started: row.started_at.unwrap_or(row.created_at),
+        entity: row.entity_type,
+        entity_id: row.entity_id,
+        name: row.entity_name.clone(),
+        thread: row.thread,
+        user: row.user_id.clone(),
+        tenant: Arc::clone(&row.tenant),
+        began_in: host,
+    };
+    let parent = facts.began_in.as_ref().map(|host| host.span);
+    let mut piece = blank(world, Arc::new(facts), (root_id(row.id, row.attempt), parent), Work::Run, row.entity_name.clone(), at);
+    piece.started = piece.run.started;
+    piece.end = fault.map_or(End::Cut, failed);
+    (piece.usage, piece.worked_ms) = (Some(row.total), Some(row.working_ms));
+    piece.facts.extend(row.revision.map(|revision| ("studio.workflow.revision", json!(revision))));
+    piece.facts.push(("studio.waiting_ms", json!(row.waiting_ms)));
+    world.observer.take(piece);
+}
+
+fn blank(world: &World, run: Arc<RunFacts>, (id, parent): (u64, Option<u64>), work: Work, name: String, at: Timestamp) -> Piece {
+    Piece {
+        run,
+        id,
+        parent,
+        work,
+        name,
+        node: None,
+        started: at,
+        ended: at,
+        end: End::Well,
+        usage: None,
+        currency: world.config.usage.currency.as_str().into(),
+        provider: None,
+        kind: None,
+        model: None,
+        streams: false,
+        finish: None,
+        call_id: None,
+        response_id: None,
+        response_model: None,
+        first_piece_ms: None,
+        worked_ms: None,
+        parameters: None,
+        links: Vec::new(),
+        facts: Vec::new(),
+        said: None,
     }
 }
 
@@ -165,33 +221,7 @@ impl SpanWriter<'_> {
     }
 
     fn piece(&self, id: u64, parent: Option<u64>, work: Work, name: String) -> Piece {
-        Piece {
-            run: self.facts(),
-            id,
-            parent,
-            work,
-            name,
-            node: None,
-            started: self.at,
-            ended: self.at,
-            end: End::Well,
-            usage: None,
-            currency: self.world.config.usage.currency.as_str().into(),
-            provider: None,
-            kind: None,
-            model: None,
-            streams: false,
-            finish: None,
-            call_id: None,
-            response_id: None,
-            response_model: None,
-            first_piece_ms: None,
-            worked_ms: None,
-            parameters: None,
-            links: Vec::new(),
-            facts: Vec::new(),
-            said: None,
-        }
+        blank(self.world, self.facts(), (id, parent), work, name, self.at)
     }
 
     /// A step belongs to the fork that its branch is of, else to the run.

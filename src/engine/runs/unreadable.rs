@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::log::{projection, recorded};
+use crate::engine::log::{projection, recorded, spans};
 use crate::engine::runs::reopen;
 use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
@@ -12,7 +12,7 @@ use crate::model::run::Status;
 use crate::model::{Id, Timestamp};
 use crate::store::log::Append;
 use crate::store::runs::{RunRow, RunUpdate, queue};
-use crate::store::{StoreError, runs};
+use crate::store::{StoreError, log, runs};
 
 /// Whether a run that could not be read never can be, by this version of the studio.
 pub(in crate::engine) fn is_lasting(error: &Error) -> bool {
@@ -26,7 +26,7 @@ pub(in crate::engine) fn is_lasting(error: &Error) -> bool {
 pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: Id, fault: Option<Fault>) -> Result<bool> {
     let scope = Arc::clone(tenant);
     let Some(row) = world.store.read(move |tx| runs::get(tx, &scope, &run)).await? else { return Ok(false) };
-    let now = world.clock.now();
+    let (now, why) = (world.clock.now(), fault.clone());
     let error = fault.as_ref().map(|fault| projection::error_json(fault, None));
     let (status, events) = match fault {
         // Nobody knows whether its log says that it has begun: this may follow either, and a failure may follow this.
@@ -40,14 +40,19 @@ pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: I
     append.entries = (row.head + 1..).zip(events).map(entry).collect();
     append.outbox = recorded::of_row(world, &row, status, now);
     let (fence, name) = (row.fence, status.as_str());
-    match reopen::take(world, fence, append, None, None).await {
-        Ok(taken) => Ok(taken.is_some()),
+    let ended = match reopen::take(world, fence, append, None, None).await {
+        Ok(taken) => taken.is_some(),
         // The log takes no entry either: the row alone says that the run has ended.
-        Err(refused) if is_lasting(&refused) => {
-            Ok(world.store.write(move |tx| queue::end(tx, &run, fence, name, error.as_ref(), now)).await?)
-        }
-        Err(refused) => Err(refused),
+        Err(refused) if is_lasting(&refused) => world.store.write(move |tx| queue::end(tx, &run, fence, name, error.as_ref(), now)).await?,
+        Err(refused) => return Err(refused),
+    };
+    if ended && world.observer.watches() {
+        let scope = Arc::clone(tenant);
+        let first = world.store.read(move |tx| log::entries(tx, &scope, &run, 0, 1)).await.unwrap_or_default().into_iter().next();
+        let host = first.and_then(|entry| if let Event::Created(created) = entry.event { created.trace.clone() } else { None });
+        spans::tell_unread(world, &row, host, why.as_ref(), now);
     }
+    Ok(ended)
 }
 
 /// The row of a run that has ended; what it took and how long it worked stays.

@@ -32,7 +32,13 @@ pub(super) struct Course {
     /// Where the run goes on after each of the answers that follow.
     more: Option<mpsc::Receiver<Result<From>>>,
     stage: Stage,
+    /// The run is cancelled when its stream breaks.
+    leashed: bool,
 }
+
+/// Said to a reader who was too slow.
+pub(super) const GOES_ON: &str = "the stream broke off before the run ended; the run goes on";
+const IS_CANCELLED: &str = "the stream broke off before the run ended; the run is cancelled, as `on_disconnect` asks, unless it has ended";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -45,7 +51,7 @@ enum Stage {
 
 impl Course {
     pub(super) fn new(studio: Studio, scope: Scope, run: String, translator: Translator, events: EventStream) -> Self {
-        Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening }
+        Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, leashed: false }
     }
 
     /// Sends the further answers, each when the run has paused again, with or without a reader.
@@ -113,7 +119,7 @@ impl Course {
             return;
         }
         if self.events.was_cut() {
-            self.translator.fail("interrupted", "the stream broke off before the run ended; the run goes on");
+            self.translator.fail("interrupted", if self.leashed { IS_CANCELLED } else { GOES_ON });
             return self.close(Stage::Cut, out).await;
         }
         match self.follow().await {
@@ -169,7 +175,8 @@ async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Ans
 }
 
 /// The response that streams a run.
-pub(super) fn answer(course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<CancelOnDrop>) -> Result<Response> {
+pub(super) fn answer(mut course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<CancelOnDrop>) -> Result<Response> {
+    course.leashed = leash.is_some();
     let silence = sse::Silence::new(settings::heartbeat(course.studio.config()), course.studio.runtime()?);
     let body = Body::new(sse::EventBody::new(Box::pin(course.into_stream()), slot, leash, silence));
     let mut response = Response::new(body);

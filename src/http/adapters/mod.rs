@@ -91,7 +91,7 @@ impl End {
 
     /// The events broke off.
     fn broken() -> Self {
-        Self::failed("interrupted", "the stream broke off before the run ended; the run goes on")
+        Self::failed("interrupted", course::GOES_ON)
     }
 
     fn failed(code: &str, message: &str) -> Self {

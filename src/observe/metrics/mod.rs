@@ -21,6 +21,9 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// Histograms that are kept; what finds no room is added to the one of its instrument that stands for all others.
 const SERIES: usize = 1024;
 
+/// Pieces of many runs come a little out of order. By more than this, in milliseconds, none does: the clock was set back.
+const SET_BACK: u64 = 10_000;
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Instrument {
@@ -160,10 +163,16 @@ impl Measured {
         self.add(Instrument::RunDuration, about, seconds(piece), piece);
     }
 
-    fn add(&mut self, instrument: Instrument, about: Attributes, value: f64, piece: &Piece) {
+    /// The time that the sums are of.
+    fn pass(&mut self, started: Timestamp, ended: Timestamp) {
         // Where a sum begins never changes: collectors take another beginning for a process that began anew.
-        self.since.get_or_insert(piece.started);
-        self.until = self.until.max(piece.ended);
+        let since = *self.since.get_or_insert(started);
+        let latest = if self.until.since(ended) > SET_BACK { ended } else { self.until.max(ended) };
+        self.until = latest.max(since);
+    }
+
+    fn add(&mut self, instrument: Instrument, about: Attributes, value: f64, piece: &Piece) {
+        self.pass(piece.started, piece.ended);
         self.news = true;
         let known = self.series.len() < SERIES || self.series.contains_key(&(instrument, about.clone()));
         let about = if known { about } else { vec![("otel.metric.overflow", "true".to_owned())] };
@@ -195,4 +204,26 @@ pub(super) async fn work(target: Arc<Target>, metrics: Arc<Metrics>) {
         }
     }
     target.over.cancel();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_is_followed_and_pieces_out_of_order_are_not() {
+        let metrics = Metrics::default();
+        let mut measured = metrics.0.lock();
+        let hour = 3_600_000;
+        for (started, ended, until) in [
+            (hour, hour + 10, hour + 10),
+            (hour, hour + 5, hour + 10),
+            (hour, 3 * hour, 3 * hour),
+            (hour, hour + 20, hour + 20),
+            (0, 20, hour),
+        ] {
+            measured.pass(Timestamp(started), Timestamp(ended));
+            assert_eq!((measured.since, measured.until), (Some(Timestamp(hour)), Timestamp(until)), "{started} {ended}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::outbound::{Patience, too_much};
 use super::reply::{self, Parts, tool_call_of};
+use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
@@ -159,6 +160,10 @@ impl Heard {
         {
             parts.iter().for_each(|part| self.parts.take(part, &|_| {}));
             self.files.extend(parts.iter().filter_map(file));
+        }
+        if self.parts.has_too_many() {
+            let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
+            return Err(ProviderFailure { tokens, cut: true, ..malformed("it has too many parts") });
         }
         let whole = answer.get("message").map(|message| message.get("content").unwrap_or(message));
         let said = self.parts.text();
@@ -324,6 +329,38 @@ mod tests {
         assert_eq!((&sent["parts"], sent.get("blocks")), (&wanted, None));
         request.messages[1].blocks.take();
         assert_eq!(models.payload(&request)["messages"][1].get("parts"), None, "without data of its own a message is text and calls");
+    }
+
+    fn ended(parts: impl Iterator<Item = Value>) -> Result<ChatReply, ProviderFailure> {
+        let (mut heard, said) = (Heard::default(), crate::sync::Mutex::new(String::new()));
+        let hear = |delta: Delta| {
+            if let Delta::Text(text) = delta {
+                said.lock().push_str(&text);
+            }
+        };
+        parts.for_each(|part| heard.take(&json!({ "partial": part }), &hear));
+        let reply = heard.end(&json!({}), &ChatRequest::new("m", Vec::new()))?;
+        assert_eq!(reply.message.content, *said.lock(), "what was told is kept");
+        Ok(reply)
+    }
+
+    #[test]
+    fn text_in_more_pieces_than_are_kept_apart_is_kept_whole() {
+        let piece = |kind: &str, at: usize| json!({"type": kind, "text": format!("{at} "), "provider_data": {"id": at}});
+        let source = json!({"type": "source", "kind": "url", "url": "https://example.com/a"});
+        // All text; a source among the pieces; thoughts up to the last part that there is room for, and text behind them.
+        for (thoughts, texts) in [(0, 10_050), (9_999, 10), (10_000, 10)] {
+            let said = (0..thoughts).map(|at| piece("reasoning", at)).chain((0..texts).map(|at| piece("text", at)));
+            let reply = ended(said.chain([source.clone()]).chain([piece("text", texts)])).expect("an answer");
+            assert!(reply.message.content.ends_with(&format!("{} {texts} ", texts - 1)), "{thoughts} {texts}");
+            assert_eq!((reply.message.content.split_whitespace().count(), reply.message.sources().len()), (texts + 1, 1), "{thoughts} {texts}");
+            let parts = reply.message.blocks.expect("parts").value;
+            let parts = parts.as_array().expect("a list");
+            assert!(parts.len() <= 10_002, "{}", parts.len());
+            assert_eq!(parts[0]["provider_data"], json!({"id": 0}), "what has a place keeps its data");
+        }
+        let refused = ended((0..20_001).map(|_| source.clone())).expect_err("too many");
+        assert_eq!((refused.fault.code, refused.cut), (FaultCode::ProviderProtocol, true));
     }
 
     #[tokio::test]

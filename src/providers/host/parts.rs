@@ -12,7 +12,7 @@ use crate::providers::{Delta, Deltas};
 
 /// The member of a part that is the host's alone.
 const OWN: &str = "provider_data";
-/// Parts of one answer.
+/// Parts of one answer. What is said beyond them joins the part before, whatever data that has; other parts may be as many more.
 const MOST: usize = 10_000;
 
 /// The parts of a message that the host's model wrote.
@@ -57,6 +57,8 @@ pub(super) struct Heard {
     parts: Vec<Value>,
     /// A call of a chunk `tool_call`, or of the last answer, counts where no part is one.
     calls: Vec<ToolCall>,
+    /// A part was not kept.
+    too_many: bool,
 }
 
 impl Heard {
@@ -71,18 +73,29 @@ impl Heard {
             // What later versions may tell is not known here.
             _ => return,
         }
-        let joins = |last: &&mut Value| matches!(kind, "text" | "reasoning") && text(last, "type") == kind && last.get(OWN).is_none();
-        let has_room = self.parts.len() < MOST;
-        match self.parts.last_mut().filter(joins).and_then(Value::as_object_mut) {
+        let (says, count) = (matches!(kind, "text" | "reasoning"), self.parts.len());
+        let joins = |last: &&mut Value| says && text(last, "type") == kind && last.get(OWN).is_none();
+        let last = match self.parts.last_mut().filter(joins) {
+            None if says && count >= MOST => self.parts.iter_mut().rfind(|part| text(part, "type") == kind),
+            last => last,
+        };
+        match last.and_then(Value::as_object_mut) {
             Some(last) => {
                 if let Some(Value::String(before)) = last.get_mut("text") {
                     before.push_str(said);
                 }
-                last.extend(part.get(OWN).map(|own| (OWN.to_owned(), own.clone())));
+                if let (None, Some(own)) = (last.get(OWN), part.get(OWN)) {
+                    last.insert(OWN.to_owned(), own.clone());
+                }
             }
-            None if has_room => self.parts.push(kept(part, kind, said)),
-            None => {}
+            None if count < 2 * MOST => self.parts.push(kept(part, kind, said)),
+            None => self.too_many = true,
         }
+    }
+
+    /// Whether there were more parts than are kept.
+    pub(super) fn has_too_many(&self) -> bool {
+        self.too_many
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {

@@ -12,6 +12,10 @@ const LAST_WAIT: i64 = 600_000;
 const TRIES: u64 = 1 + WAITS.len() as u64 + 86_400_000 / LAST_WAIT as u64;
 /// How long whoever took something has it for himself: longer than the host may think about it.
 const TAKEN: i64 = 30_000;
+/// What nobody takes is given up after so many looks, each so many milliseconds behind the one before: a week in which processes were at
+/// work. Looks are counted, since a clock that jumps ahead is no reason to give anything up.
+const LOOKS: u64 = 1_008;
+const BETWEEN_LOOKS: u64 = 600_000;
 
 /// Something that the host has not answered yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +51,9 @@ pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<Hos
         },
     )?;
     due.sort_by_key(|event| event.no);
+    if !due.is_empty() {
+        somebody_takes(tx)?;
+    }
     for event in &due {
         tx.execute(
             "UPDATE #host_events SET due_at = $2, tries = $3 WHERE no = $1",
@@ -87,4 +94,70 @@ pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
 pub fn done(tx: &mut Tx<'_>, event: &HostEvent) -> Result<(), StoreError> {
     tx.execute("DELETE FROM #host_events WHERE no = $1 AND tries = $2", params![event.no, event.tries])?;
     Ok(())
+}
+
+/// From here on everything is kept for those who take it, however long they stay away.
+fn somebody_takes(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    tx.send("INSERT INTO #meta (key, value) VALUES ('usage_taken', '1') ON CONFLICT (key) DO NOTHING", params![])
+}
+
+fn meta(tx: &mut Tx<'_>, key: &str) -> Result<Option<String>, StoreError> {
+    tx.query_one("SELECT value FROM #meta WHERE key = $1", params![key], |row| Ok(row.text(0)?.to_owned()))
+}
+
+/// How often it was looked for events up to `newest` that nobody takes, and when it was last.
+struct Untaken {
+    newest: i64,
+    looks: u64,
+    at: Timestamp,
+}
+
+impl Untaken {
+    fn read(tx: &mut Tx<'_>) -> Result<Option<Self>, StoreError> {
+        let Some(text) = meta(tx, "usage_untaken")? else { return Ok(None) };
+        let mut numbers = text.split(' ').map_while(|number| number.parse().ok());
+        let (Some(newest), Some(looks), Some(at)) = (numbers.next(), numbers.next(), numbers.next()) else { return Ok(None) };
+        Ok(Some(Self { newest, looks: u64::try_from(looks).unwrap_or(0), at: Timestamp(at) }))
+    }
+
+    fn write(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let text = format!("{} {} {}", self.newest, self.looks, self.at.0);
+        tx.send(
+            "INSERT INTO #meta (key, value) VALUES ('usage_untaken', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            params![&text],
+        )
+    }
+}
+
+/// Gives up what nobody took for a week, where no process on this database ever took anything; at most `limit`, and how many there were.
+///
+/// # Errors
+/// The database.
+pub fn give_up(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, StoreError> {
+    let all = "SELECT MIN(no), MAX(no), MAX(tries) FROM #host_events";
+    let found = tx.query_one(all, params![], |row| Ok((row.opt_int(0)?, row.opt_int(1)?, row.opt_int(2)?)))?;
+    let Some((Some(oldest), Some(newest), Some(tries))) = found else { return Ok(0) };
+    if meta(tx, "usage_taken")?.is_some() {
+        return Ok(0);
+    }
+    let anew = Untaken { newest, looks: 0, at: now };
+    let Some(untaken) = Untaken::read(tx)? else {
+        // An earlier version of the studio may have taken some.
+        if oldest > 1 || tries > 0 { somebody_takes(tx)? } else { anew.write(tx)? }
+        return Ok(0);
+    };
+    if untaken.looks < LOOKS {
+        if now.0.abs_diff(untaken.at.0) >= BETWEEN_LOOKS {
+            Untaken { looks: untaken.looks + 1, at: now, ..untaken }.write(tx)?;
+        }
+        return Ok(0);
+    }
+    let gone = tx.execute(
+        "DELETE FROM #host_events WHERE no IN (SELECT no FROM #host_events WHERE no <= $1 AND tries = 0 ORDER BY no LIMIT $2)",
+        params![untaken.newest, limit as u64],
+    )?;
+    if gone < limit as u64 {
+        anew.write(tx)?;
+    }
+    Ok(gone)
 }

@@ -1,5 +1,6 @@
 //! Conversations whatever the protocol: two posts at once, restarts, tenants, readers who leave.
 
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use super::{agent, asked, chat, input, pays, post, read_until, user, whole};
@@ -111,6 +112,42 @@ async fn who_asked_for_it_cancels_by_leaving() {
         story.settle(&run).await;
         let status = story.trace(&run).await["trace"]["status"].clone();
         assert_eq!(status, Value::from(wanted), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn who_reads_too_slowly_is_told_what_becomes_of_the_run() {
+    let replies = json!([
+        {"match": {"contains": "begin"}, "text": "-", "delay_ms": 500, "times": 0},
+        {"match": {"contains": "end"}, "text": "-", "delay_ms": 3_000, "times": 0},
+        {"chunks": vec!["x".repeat(1_000); 500], "times": 0}]);
+    let story = Story::with(json!({"limits": {"stream_buffer_kb": 64}}), replies);
+    let asks = |prompt: &str| format!("{{provider: script, model: m, stream: true, prompt: \"{prompt}\"}}");
+    let sketch = format!("start -> llm_1{} -> llm_2{} -> llm_3{} -> stop", asks("begin"), asks("say it"), asks("end"));
+    let workflow = story.workflow(&sketch).await;
+    for (word, wanted, said) in [("cancel", "cancelled", "the run is cancelled"), ("continue", "completed", "the run goes on")] {
+        let mut body = chat(word, json!([user("hi")]));
+        body["on_disconnect"] = json!(word);
+        let mut stream = asked(&story, "", "POST", &format!("/workflows/{workflow}/stream/vercel"), None, Some(&body)).await.into_body();
+        let first = stream.frame().await.expect("a frame").expect("a frame").into_data().expect("data");
+        let run = String::from_utf8_lossy(&first).split("\"messageId\":\"").nth(1).expect("an id")[..36].to_owned();
+        stream.frame().await.expect("a frame").expect("a frame");
+        // It is read on while the run is at its last node.
+        while story.trace(&run).await["steps"].as_array().is_none_or(|steps| !steps.iter().any(|step| step["node_id"] == "llm_3")) {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        let rest = stream.collect().await.expect("the rest").to_bytes();
+        let rest = String::from_utf8_lossy(&rest);
+        assert!(rest.contains(said), "{word}: {}", &rest[rest.len().saturating_sub(500)..]);
+        let mut status = Value::Null;
+        for _ in 0..1_000 {
+            status = story.trace(&run).await["trace"]["status"].clone();
+            if status == wanted {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(status, wanted, "{word}");
     }
 }
 

@@ -197,3 +197,18 @@ async fn a_run_that_could_not_be_stored_is_not_told() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     assert!(!collector.spans().is_empty() && collector.spans().iter().all(|span| hex(&span.trace_id) == trace), "of no other run");
 }
+
+#[tokio::test]
+async fn a_run_whose_log_cannot_be_read_ends_its_root_span() {
+    let collector = Collector::start(Manner::Takes).await;
+    let story = watched(&collector, json!({}), json!([{"text": "Fine."}])).await;
+    let paused = story.run("start -> llm_1{provider: script, model: m} -> human_1 -> stop").await;
+    let store = story.bench.studio.world().store.clone();
+    store.write(|tx| tx.execute("UPDATE #log SET body = '{}'", &[])).await.expect("a log that nobody can read");
+    assert_eq!(story.cancel(&paused.id).await, "cancelled");
+    closed(&story).await;
+    let tree = collector.tree();
+    let lines: Vec<&str> = tree.lines().collect();
+    assert!(lines[0].starts_with("invoke_workflow Test") && lines[0].contains("studio.cancelled=true"), "{tree}");
+    assert!(lines[0].contains("studio.usage.output_tokens=2") && lines[1].starts_with("  llm_1"), "its steps are below it: {tree}");
+}

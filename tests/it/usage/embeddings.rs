@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::model::event::Event;
 use wfstudio::model::usage::Picos;
 use wfstudio::studio::{ListQuery, Resource};
 
@@ -38,12 +43,27 @@ impl Server {
 
     /// A studio with this provider, and a model that asks the tool `find` once.
     fn bench(&self) -> Bench {
+        Bench::new(self.settings())
+    }
+
+    fn settings(&self) -> Value {
         let free = json!({"prompt_tokens": 0, "completion_tokens": 0});
         let call = json!({"tool_calls": [{"name": "find", "arguments": {"query": "cats"}}], "usage": free});
         let script = json!({"scripts": {"asks": {"replies": [call, {"text": "ok", "usage": free}]}}});
         let openai = json!({"base_url": self.url, "credential": "secret:KEY"});
         let providers = json!({"openai": openai, "script": script});
-        Bench::new(json!({"rag": {"async_ingest": false}, "secrets": {"KEY": "k"}, "providers": providers}))
+        json!({"rag": {"async_ingest": false}, "secrets": {"KEY": "k"}, "providers": providers})
+    }
+
+    /// A studio on disk whose worker reads documents.
+    fn on_disk(&self, folder: &std::path::Path) -> Bench {
+        let mut settings = self.settings();
+        settings["rag"]["async_ingest"] = true.into();
+        Bench::on_disk(settings, folder)
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
     }
 }
 
@@ -211,4 +231,118 @@ async fn a_document_that_is_read_anew_meanwhile_pays_for_both_calls() {
     let (_, id) = tokio::join!(adds, again);
     let document = bench.studio.document(&bench.scope, &base, &id).await.expect("a document");
     assert_eq!(told(&document), (2000, "0.000040", false), "{document}");
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what} did not come true within 10 s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vectors_under_way_when_an_engine_ends_are_waited_for_or_counted() {
+    for (waits, calls, took) in [(true, 1, (1000, "0.000020", false)), (false, 2, (1000, "0.000020", true))] {
+        let (server, folder) = (Server::start().await, tempfile::tempdir().expect("a folder"));
+        server.tokens.store(1000, Ordering::SeqCst);
+        let bench = server.on_disk(folder.path());
+        let base = base(&bench, "text-embedding-3-small").await;
+        let held = server.gate.lock().await;
+        let added = bench.studio.add_text(&bench.scope, &base, &json!({"name": "a", "text": "Cats purr."})).await.expect("a document");
+        until("a call", async || server.calls() == 1).await;
+        let closing = bench.studio.shutdown(Duration::from_millis(if waits { 8_000 } else { 1_000 }));
+        let open = async {
+            if waits {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                drop(held);
+                return None;
+            }
+            Some(held)
+        };
+        let (_closed, held) = tokio::join!(closing, open);
+        drop((bench, held));
+        let next = server.on_disk(folder.path());
+        next.studio.start_workers().expect("workers");
+        let id = added["id"].as_str().expect("an id");
+        let document = async || next.studio.document(&next.scope, &base, id).await.expect("a document");
+        until("its end", async || document().await["status"] == "completed").await;
+        assert_eq!((told(&document().await), server.calls()), (took, calls), "{waits}");
+    }
+}
+
+/// A reranker that never answers, or refuses.
+struct Ranker {
+    hangs: bool,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Host for Ranker {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        assert_eq!(call.op, HostOp::ProviderRerank);
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let hangs = self.hangs;
+        async move { if hangs { std::future::pending().await } else { Err(HostFailure("no order today".into())) } }.boxed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_question_of_a_tool_that_is_called_again_by_another_engine_is_paid_for() {
+    let (server, folder, calls) = (Server::start().await, tempfile::tempdir().expect("a folder"), Arc::new(AtomicUsize::new(0)));
+    let open = |hangs| {
+        let mut settings = server.settings();
+        settings["providers"]["mine"] = json!({"kind": "host"});
+        let bench = Bench::on_disk(settings, folder.path());
+        let declaration = HostDeclaration { ops: vec![HostOp::ProviderRerank], ..HostDeclaration::default() };
+        bench.studio.set_host(Arc::new(Ranker { hangs, calls: Arc::clone(&calls) }), declaration);
+        bench
+    };
+    let bench = open(true);
+    let body = json!({
+        "name": "Docs", "embeddings_provider": "openai", "embeddings_model": "text-embedding-3-small",
+        "retrieval_defaults": {"rerank": {"provider": "mine", "model": "r"}},
+    });
+    let base = bench.studio.create(&bench.scope, Resource::KnowledgeBase, &body).await.expect("a base");
+    let base = base["id"].as_str().expect("an id");
+    add(&bench, base).await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let (_, graph) = ways(&bench, base).await.remove(1);
+    let workflow = bench.workflow(graph).await;
+    let run = bench.start(&workflow, json!({"message": "go"})).await.run.to_string();
+    until("a call of the reranker", async || calls.load(Ordering::SeqCst) == 1).await;
+    bench.studio.shutdown(Duration::from_millis(800)).await;
+    drop(bench);
+    let next = open(false);
+    next.studio.take_over().await.expect("a takeover");
+    until("its end", async || used(&next, &run).await["status"] == "completed").await;
+    let usage = used(&next, &run).await;
+    // The reranker that was cut reported nothing.
+    assert_eq!((server.calls(), told(&usage)), (3, (2000, "0.000040", true)), "{usage}");
+    let trace = next.trace(&run).await;
+    let spans: Vec<String> = trace["spans"].as_array().expect("spans").iter().map(|span| format!("{} {}", span["name"], span["status"])).collect();
+    let of = |name: &str| spans.iter().filter(|span| span.starts_with(name)).count();
+    assert_eq!((of("\"embed\""), of("\"rerank\"")), (2, 2), "{spans:?}");
+}
+
+#[tokio::test]
+async fn a_question_that_is_cut_ends_and_counts_without_a_price() {
+    let server = Server::start().await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    let _held = server.gate.lock().await;
+    let node = format!("rag_1{{knowledge_base_id: \"{base}\", query: cats, mode: vector, timeout_ms: 100, retries: {{max: 1, backoff_ms: 1}}}}");
+    let graph = wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
+    let workflow = bench.workflow(graph).await;
+    let run = super::run(&bench, &workflow).await;
+    let usage = used(&bench, &run).await;
+    assert_eq!((&usage["status"], told(&usage)), (&json!("failed"), (0, "0.000000", true)), "{usage}");
+    let id = run.parse().expect("an id");
+    let entries = bench.studio.world().store.read(move |tx| wfstudio::store::log::entries(tx, "", &id, 0, 1000)).await.expect("a log");
+    let begun = entries.iter().filter(|entry| matches!(entry.event, Event::CallStarted(_))).count();
+    let ended = entries.iter().filter(|entry| matches!(entry.event, Event::CallFinished(_))).count();
+    assert!(begun == 2 && ended == 2, "{begun} calls, {ended} ends");
 }

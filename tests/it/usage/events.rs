@@ -207,3 +207,64 @@ async fn a_run_that_never_began_is_told_when_it_is_cancelled() {
     assert_eq!(facts, [&json!(queued.run), &json!("cancelled"), &json!(1), &json!(0), &json!("0.000000"), &json!(false)], "{event}");
     nothing_is_left(&bench).await;
 }
+
+/// Looks for what nobody takes for eight days; how much was given up.
+async fn looked_for_a_week(bench: &Bench, hands: &Hands) -> u64 {
+    let mut all = 0;
+    for _ in 0..8 * 144 {
+        hands.forward(600_000);
+        all += bench.studio.world().give_up_usage().await.expect("a store");
+    }
+    all
+}
+
+async fn due(bench: &Bench) -> bool {
+    bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due).await.expect("a store").is_some()
+}
+
+#[tokio::test]
+async fn what_no_host_ever_took_is_given_up_after_a_week() {
+    let hands = Hands::at("2026-11-20T10:00:00Z");
+    let bench = at(&hands, settings());
+    let workflow = bench.workflow(chain(&[llm("a", "m")])).await;
+    for _ in 0..3 {
+        run(&bench, &workflow).await;
+    }
+    let world = bench.studio.world();
+    assert_eq!(world.give_up_usage().await.expect("a store"), 0);
+    hands.forward(30 * 86_400_000);
+    assert_eq!(world.give_up_usage().await.expect("a store"), 0, "a clock that jumps ahead is no week");
+    for _ in 0..2_000 {
+        assert_eq!(world.give_up_usage().await.expect("a store"), 0, "nor are many looks at once");
+    }
+    assert_eq!(looked_for_a_week(&bench, &hands).await, 3);
+    assert!(!due(&bench).await);
+    run(&bench, &workflow).await;
+    hands.forward(600_000);
+    assert_eq!(world.give_up_usage().await.expect("a store"), 0, "what came later waits as long");
+    assert!(due(&bench).await);
+}
+
+#[tokio::test]
+async fn what_a_host_takes_is_kept_for_it_by_processes_that_take_nothing() {
+    let (hands, folder) = (Hands::at("2026-11-20T10:00:00Z"), tempfile::tempdir().expect("a folder"));
+    let path = folder.path().join("studio.sqlite");
+    let path = path.to_str().expect("a path");
+    let other = on(&hands, settings(), path);
+    let workflow = other.workflow(chain(&[llm("a", "m")])).await;
+    let biller = on(&hands, settings(), path);
+    let mut told = bill(&biller.studio, 0);
+    biller.studio.start_workers().expect("workers");
+    let first = run(&other, &workflow).await;
+    assert_eq!(next(&mut told).await["run"], json!(first));
+    nothing_is_left(&biller).await;
+    biller.studio.shutdown(Duration::from_secs(5)).await;
+    drop(biller);
+    let second = run(&other, &workflow).await;
+    hands.forward(3 * 86_400_000);
+    assert_eq!(looked_for_a_week(&other, &hands).await, 0);
+    let biller = on(&hands, settings(), path);
+    let mut told = bill(&biller.studio, 0);
+    biller.studio.start_workers().expect("workers");
+    assert_eq!(next(&mut told).await["run"], json!(second));
+}

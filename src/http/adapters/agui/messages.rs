@@ -38,25 +38,27 @@ pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
             "REASONING_MESSAGE_START" => messages.push(json!({"id": event["messageId"], "role": "reasoning", "content": ""})),
             "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT" => {
                 if let Some(at) = at(messages, &event["messageId"]) {
-                    let text = as_text(&messages[at]["content"]) + &as_text(&event["delta"]);
-                    messages[at]["content"] = text.into();
+                    let content = &mut messages[at]["content"];
+                    match content {
+                        Value::String(text) => text.push_str(event["delta"].as_str().unwrap_or_default()),
+                        other => *other = (as_text(other) + &as_text(&event["delta"])).into(),
+                    }
                 }
             }
             "TOOL_CALL_START" => {
                 let owner = event.get("parentMessageId").unwrap_or(&event["toolCallId"]);
                 let call = tool_call(&as_text(&event["toolCallId"]), &as_text(&event["toolCallName"]), "");
                 match at(messages, owner) {
-                    Some(at) => {
-                        let mut calls = messages[at]["toolCalls"].as_array().cloned().unwrap_or_default();
-                        calls.push(call);
-                        messages[at]["toolCalls"] = calls.into();
-                    }
+                    Some(at) => match &mut messages[at]["toolCalls"] {
+                        Value::Array(calls) => calls.push(call),
+                        none => *none = json!([call]),
+                    },
                     None => messages.push(json!({"id": owner, "role": "assistant", "toolCalls": [call]})),
                 }
             }
             "TOOL_CALL_ARGS" => {
-                let calls = messages.iter_mut().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut()).flatten();
-                if let Some(call) = calls.filter(|call| call["id"] == event["toolCallId"]).last() {
+                let calls = messages.iter_mut().rev().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut());
+                if let Some(call) = calls.flat_map(|calls| calls.iter_mut().rev()).find(|call| call["id"] == event["toolCallId"]) {
                     call["function"]["arguments"] = event["delta"].clone();
                 }
             }

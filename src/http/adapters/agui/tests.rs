@@ -295,3 +295,14 @@ fn inputs_are_read() {
         assert!(read(&wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_long_message_is_put_together_in_time() {
+    let (mut translator, piece) = (agent(), "x".repeat(200));
+    let past = (1..=60_000).map(|number| Told::made("token", number, json!({"delta": piece, "publish_reply": true}))).collect();
+    let began = std::time::Instant::now();
+    translator.remember(past);
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    let messages = translator.messages.expect("messages");
+    assert_eq!(messages.last().and_then(|message| message["content"].as_str()).map(str::len), Some(12_000_000));
+}
