@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::halves::Halves;
+use super::surrogates::Halves;
 use super::sources::Sources;
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, Named, ProviderFailure};

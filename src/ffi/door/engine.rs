@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::bell::block_on;
+use super::wakeup::block_on;
 use super::callback::may_wait;
-use super::course::Leaving;
+use super::stream_state::Leaving;
 use super::hosting::{Answering, Asked, Hosting};
-use super::news::Notification;
+use super::ready_streams::Notification;
 use super::stream::Stream;
 use super::super::fault::Fault;
 use super::super::fork;

@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::frames::Frames;
-use super::halves::Halves;
+use super::amazon_event_stream::Frames;
+use super::surrogates::Halves;
 use super::limits::Gate;
 use super::outbound::{Answer, Outbound, Patience, Request, Sign};
 use super::sse::{Events, Lines};

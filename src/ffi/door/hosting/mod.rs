@@ -10,11 +10,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::accepted::{Accepted, OnItsWay};
-use super::bell::Bell;
+use super::pending_answers::{Accepted, OnItsWay};
+use super::wakeup::Bell;
 use super::deadline::deadline;
 use super::callback::{PATIENCE, awaited, within};
-use super::news::{HOST, Notification};
+use super::ready_streams::{HOST, Notification};
 use super::super::fault::{Code, Fault};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
 use crate::sync::{Condvar, Mutex};
