@@ -8,6 +8,7 @@ mod calls;
 mod drive;
 mod feed;
 mod nodes;
+mod upkeep;
 mod world;
 
 pub use crate::engine::calls::tool_calls::ToolEnd;

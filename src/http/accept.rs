@@ -7,8 +7,8 @@ use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::call::Call;
-use super::position::Position;
-use super::{answer, idempotency, settings, sse};
+use super::sse::position::Position;
+use super::{answer, idempotency, sse};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
@@ -181,19 +181,5 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
     let from = if accepted.replayed { position.not_before(first) } else { fresh };
     let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
-    Ok(sse::answer(events, slot, accepted.leash, pace(&call.studio)?))
-}
-
-/// Streams a run to one more reader.
-pub(super) async fn tail(call: Call) -> Result<Response> {
-    let position = Position::of(&call)?;
-    let slot = call.studio.stream_slot()?;
-    let events = call.studio.events(&call.scope, call.part("run"), position.not_before(0), Follow::Tail).await?;
-    let Some(events) = events else { return Ok(answer::nothing()) };
-    Ok(sse::answer(events, slot, None, pace(&call.studio)?))
-}
-
-fn pace(studio: &Studio) -> Result<sse::Pace> {
-    let silence = sse::Silence::new(settings::heartbeat(studio.config()), studio.runtime()?);
-    Ok(sse::Pace { silence, most: settings::longest_stream(studio.config()) })
+    Ok(sse::answer(events, slot, accepted.leash, sse::pace(&call.studio)?))
 }

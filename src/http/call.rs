@@ -10,8 +10,8 @@ use http::{HeaderMap, Request, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
-use super::door::Visit;
-use super::room::Room;
+use super::middleware::Visit;
+use super::body_limits::Room;
 use super::table::{Reads, Route};
 use crate::error::{Error, Kind, Result};
 use crate::model::trace_context::TraceContext;

@@ -9,9 +9,9 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Request, header};
 use serde_json::Value;
 
-use super::form::Form;
-use super::position::Position;
-use super::room::Room;
+use super::multipart::Form;
+use super::sse::position::Position;
+use super::body_limits::Room;
 use super::{adapters, call, csv, range, routes};
 use crate::studio::lists::{self, ListQuery};
 

@@ -8,30 +8,29 @@
 //! ```
 //! What the host knows of a request (user, tenant, gate) travels as [`HostMarks`] in the request's extensions.
 
-mod cancel_on_drop;
 mod accept;
 mod adapters;
 mod answer;
 mod area;
-mod at_home;
+mod body_limits;
 mod call;
+mod cancel_on_drop;
 mod cross_site;
 mod csv;
 mod details;
-mod door;
-mod export;
-mod form;
+mod export_prefix;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod gate;
 mod idempotency;
 mod ignored;
+mod local_host;
+mod middleware;
+mod multipart;
 mod openapi;
 mod pages;
-mod position;
 mod problem;
 mod range;
-mod room;
 mod routes;
 mod settings;
 pub mod sse;
@@ -94,7 +93,7 @@ pub fn router(studio: Studio) -> axum::Router {
     let prefixes = settings::prefixes(studio.config());
     let door = tower::service_fn(move |request: Request<Body>| {
         let studio = studio.clone();
-        async move { Ok::<_, Infallible>(door::answer(&studio, request).await) }
+        async move { Ok::<_, Infallible>(middleware::answer(&studio, request).await) }
     });
     prefixes.iter().map(|prefix| prefix.replace('{', "{{").replace('}', "}}")).fold(axum::Router::new(), |router, prefix| {
         let router = router.without_v07_checks();
@@ -123,7 +122,7 @@ where
     tower::service_fn(move |request: Request<B>| -> BoxFuture<'static, _> {
         let studio = studio.clone();
         Box::pin(async move {
-            let response = door::answer(&studio, request.map(Body::new)).await;
+            let response = middleware::answer(&studio, request.map(Body::new)).await;
             Ok(response.map(|body| body.map_err(BodyError::from).boxed_unsync()))
         })
     })
@@ -133,7 +132,7 @@ where
 pub async fn dispatch(studio: &Studio, request: Request<Bytes>, marks: HostMarks) -> Response<Body> {
     let mut request = request.map(Body::from);
     request.extensions_mut().insert(marks);
-    door::answer(studio, request).await
+    middleware::answer(studio, request).await
 }
 
 /// Asks whether the body of a request may come, before it is read: how many bytes it may have, or the answer that refuses it.
@@ -141,9 +140,9 @@ pub async fn dispatch(studio: &Studio, request: Request<Bytes>, marks: HostMarks
 /// # Errors
 /// The answer that the request would get with its body: gate, path, method, length.
 pub async fn may_come(studio: &Studio, mut request: Request<Bytes>, marks: HostMarks) -> Result<u64, Response<Body>> {
-    request.extensions_mut().insert(room::MayCome);
+    request.extensions_mut().insert(body_limits::MayCome);
     let response = dispatch(studio, request, marks).await;
-    response.extensions().get::<room::UpTo>().map(|most| most.0).ok_or(response)
+    response.extensions().get::<body_limits::UpTo>().map(|most| most.0).ok_or(response)
 }
 
 /// The description of the API (OpenAPI 3.1), without where it is served.

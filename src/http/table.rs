@@ -11,9 +11,9 @@ use http::{Method, Request};
 use tower::ServiceExt as _;
 
 use super::call::Call;
-use super::door::Visit;
+use super::middleware::Visit;
 use super::ignored::{self, Ignored};
-use super::room::{MayCome, Room};
+use super::body_limits::{MayCome, Room};
 use super::{pages, routes};
 use crate::error::{Error, Kind, Result};
 

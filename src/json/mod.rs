@@ -1,9 +1,9 @@
 //! Owns the cost of a JSON text, computed before it is parsed: its depth and the approximate memory of its values.
 //!
 //! Parsed values need many times the bytes of their text: `0,` has two, a number in a list more than seventy. So foreign texts are measured
-//! before they are parsed. `halves` mends texts with half a character.
+//! before they are parsed. `surrogates` mends texts with half a character.
 
-pub(crate) mod halves;
+pub(crate) mod surrogates;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

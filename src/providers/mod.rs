@@ -1,14 +1,13 @@
 //! Owns the interface to model providers: one request, deltas while they arrive, one reply.
 
+mod amazon_event_stream;
 pub mod anthropic;
 pub mod bedrock;
 pub mod cohere;
-pub mod conversation;
 pub mod demo;
 pub mod echo;
 mod files;
 mod fitting;
-mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod gemini;
@@ -23,16 +22,17 @@ pub mod openai;
 mod opening;
 pub mod outbound;
 mod own;
+pub mod prompt_cache_key;
 pub mod refusal;
 pub mod registry;
-pub mod rerank;
 mod reply;
+pub mod rerank;
 pub mod responses;
+mod schema_subset;
 pub mod script;
+mod sources;
 pub mod sse;
 pub mod strict;
-mod sources;
-mod subset;
 mod thoughts;
 pub mod trust;
 mod vectors;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::sources::Sources;
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, Named, ProviderFailure};
-use crate::json::halves::Halves;
+use crate::json::surrogates::Halves;
 use crate::json::{self, Unread};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;

@@ -1,9 +1,6 @@
 //! Owns the studio: its options, its runtime, its close.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -19,9 +16,7 @@ use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
 use crate::host::{Host, HostDeclaration, HostDoor};
-use crate::json;
 use crate::knowledge::Knowledge;
-use crate::model::prices::PriceTable;
 use crate::model::texts::Locale;
 use crate::observe::Observer;
 use crate::providers::outbound::Outbound;
@@ -30,6 +25,7 @@ use crate::providers::registry::Providers;
 use crate::secrets::Secrets;
 use crate::store::{Store, StoreSettings};
 use crate::studio::definitions::sources::Sources;
+use crate::studio::prices::prices;
 use crate::tools::Toolbox;
 use crate::tools::mcp::McpServers;
 
@@ -89,38 +85,6 @@ pub struct Options {
     pub clock: Option<Arc<dyn Clock>>,
     /// Called at the border of each write of a run's log: crash tests kill the process there.
     pub on_append: Option<AppendHook>,
-}
-
-/// Bytes of a file of prices.
-const PRICES: u64 = 16 << 20;
-
-/// What a file of prices holds.
-///
-/// # Errors
-/// Why it cannot be read.
-pub(super) fn price_file(path: &Path) -> std::result::Result<Value, String> {
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(PRICES + 1).read_to_end(&mut text)).map_err(|error| error.to_string())?;
-    if read as u64 > PRICES {
-        return Err(format!("it has more than {} MiB", PRICES >> 20));
-    }
-    json::read(&text).map_err(|problem| problem.to_string())
-}
-
-/// Own prices win over those of a file, those over the bundled ones.
-fn prices(config: &Config) -> Result<PriceTable> {
-    let wrong = |key: &str, problems: Vec<String>| Error::fields(problems.into_iter().map(|problem| (key.to_owned(), problem)));
-    let mut tables = Vec::new();
-    if let Some(own) = &config.usage.prices {
-        tables.push(PriceTable::parse(own).map_err(|problems| wrong("usage.prices", problems))?);
-    }
-    if let Some(path) = &config.usage.prices_path {
-        let json = price_file(path).map_err(|why| wrong("usage.prices_path", vec![format!("`{}` cannot be read: {why}", path.display())]))?;
-        tables.push(PriceTable::parse(&json).map_err(|problems| wrong("usage.prices_path", problems))?);
-    }
-    tables.push(PriceTable::bundled());
-    let kinds = config.providers.iter().filter_map(|(id, provider)| Some((id.clone(), provider.kind.clone()?)));
-    Ok(PriceTable::layered(tables, &config.usage.currency).0.with_kinds(kinds))
 }
 
 impl Studio {

@@ -1,11 +1,13 @@
 //! Owns the facade: one method per capability.
 
 mod codegen;
+mod definition_writes;
 pub mod definitions;
 mod doctor;
 mod facade;
 mod knowledge;
 pub mod lists;
+mod prices;
 mod purging;
 mod reach;
 pub mod runs;
@@ -13,7 +15,6 @@ mod settings;
 mod templates;
 pub mod threads;
 mod usage;
-mod writing;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::engine::calls::{ModelAnswer, ModelCall};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::Parameters;
 use crate::model::event::{Event, Fault, ModelFallback, ModelName, Warning};
-use crate::model::fallback::Reach;
+use crate::model::fallback_codes::Reach;
 
 /// One who may be asked.
 #[derive(Clone, Debug)]
@@ -94,8 +94,11 @@ impl InTurn<'_> {
         Some(Warning::new(Warning::FALLBACK, text))
     }
 
-    /// The fallback after this failure; none if no remaining one would help.
-    pub(super) fn next(&self, fault: &Fault) -> Option<ModelFallback> {
+    /// The fallback after this failure; none if readers received some of the answer's text, or if no remaining one would help.
+    pub(super) fn next(&self, fault: &Fault, told: bool) -> Option<ModelFallback> {
+        if told {
+            return None;
+        }
         let reach = |candidate: &Candidate| {
             let facts = self.context.world().providers.facts(&candidate.provider, &candidate.model).facts;
             Reach::new(&facts, candidate.parameters.max_tokens)

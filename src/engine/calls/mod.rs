@@ -25,7 +25,7 @@ use crate::model::event::{AskedWith, CallFinished, CallKind, CallOutcome, CallSt
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
-use crate::providers::conversation::Conversation;
+use crate::providers::prompt_cache_key::Conversation;
 use crate::providers::{anthropic, bedrock, host, responses};
 use crate::providers::{ChatReply, ChatRequest, Delta, Finish, Provider as _, ProviderFailure};
 use crate::sync::Mutex;
@@ -324,7 +324,7 @@ impl StepContext {
         around: Around<'_>,
     ) -> Result<ModelAnswer, Fault> {
         let (began, waited_ms) = (around.began, around.heard.waited_ms.load(Ordering::Relaxed));
-        let instead = |fault: &Fault| around.turn.filter(|_| !around.heard.told.load(Ordering::Relaxed))?.next(fault);
+        let instead = |fault: &Fault| around.turn?.next(fault, around.heard.told.load(Ordering::Relaxed));
         let finished = |outcome, usage| CallFinished {
             warnings: around.warnings.clone(),
             waited_ms: (waited_ms > 0).then_some(waited_ms),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::engine::drive::pure;
 use crate::engine::log::journal::Journal;
+use crate::engine::nodes::pure;
 use crate::engine::runs::names::stored;
 use crate::engine::world::World;
 use crate::model::event::{

@@ -9,7 +9,7 @@ use crate::engine::drive::context::StepContext;
 use crate::engine::log::journal::Lost;
 use crate::model::Timestamp;
 use crate::model::event::{Change, Event, StepCompleted, Turn};
-use crate::model::reads::input_hash as input_hash_of;
+use crate::model::checkpoint_input::input_hash as input_hash_of;
 use crate::store::StoreError;
 use crate::store::log::checkpoints::{CheckpointRow, Kept};
 use crate::store::log::checkpoints;

@@ -144,7 +144,7 @@ impl StepContext {
             step: of.step.as_deref()?.id,
             plan: Arc::clone(&run.plan),
             state: of.state.clone(),
-            system: crate::engine::runs::names::system(run, of, world),
+            system: crate::engine::runs::template_keys::system(run, of, world),
             scope: of.scope(&run.plan),
             world: Arc::clone(world),
             journal: Arc::clone(journal),

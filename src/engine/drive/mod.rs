@@ -4,7 +4,6 @@ pub(in crate::engine) mod advance;
 pub(in crate::engine) mod checkpoints;
 pub(in crate::engine) mod context;
 mod forks;
-pub(in crate::engine) mod pure;
 pub(in crate::engine) mod question;
 mod queue_retry;
 pub(in crate::engine) mod step;

@@ -1,9 +1,7 @@
 //! Owns the leases of runs: heartbeats, takeovers of dead owners' runs, claims of queued runs.
 
-mod expired_text;
 pub(in crate::engine) mod owner;
-pub(in crate::engine) mod usage_events;
-mod room;
+mod slots;
 mod takeover;
 mod worker;
 
@@ -30,8 +28,8 @@ use crate::model::{Id, Timestamp};
 use crate::store::runs::queue;
 use crate::store::{Job, Tx};
 
-pub use crate::engine::leases::room::Finished;
-pub(super) use crate::engine::leases::room::{Place, Room};
+pub use crate::engine::leases::slots::Finished;
+pub(super) use crate::engine::leases::slots::{Place, Room};
 pub use crate::engine::leases::worker::Working;
 
 /// The state before driving begins: the encoder, entries that readers may still need, unhandled failures.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
-use crate::engine::leases::room::{Place, Taking};
+use crate::engine::leases::slots::{Place, Taking};
 use crate::engine::leases::{Start, drive_here, lease, owner};
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
 use crate::engine::runs::load::Loaded;

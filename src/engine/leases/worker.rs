@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::leases::lease;
-use crate::engine::leases::room::{Finished, Place, Room, Taking};
+use crate::engine::leases::slots::{Finished, Place, Room, Taking};
 use crate::engine::log::journal::Boundary;
 use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};

@@ -1,8 +1,9 @@
-//! Owns the nodes with calls.
+//! Owns what each type of node does: those with calls in files of their own, all others but `human` and `fork` in `pure.rs`.
 
 pub mod agent;
 pub mod llm;
 pub mod mcp;
+pub(in crate::engine) mod pure;
 pub mod tool;
 pub mod rag;
 

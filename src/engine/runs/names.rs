@@ -1,16 +1,11 @@
-//! Owns small facts of a run used in several places: previews, user ids, agents of child runs, template keys.
+//! Owns small facts of a run used in several places: previews, user ids, agents of child runs.
 
-
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::config::time_zone;
-use crate::engine::world::World;
 use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::node::{AgentNode, Node};
-use crate::model::run::{Lane, Run};
-use crate::model::template_text::System;
+use crate::model::run::Run;
 
 /// The first 120 characters of a message.
 pub(crate) fn preview(message: &str) -> String {
@@ -41,22 +36,4 @@ pub(in crate::engine) fn agent_of(run: &Run, node: &str, definitions: &Definitio
 /// The stored agent that a node names; none when its definition is in the node.
 pub(in crate::engine) fn stored(agent: &AgentNode) -> Option<&str> {
     if agent.is_inline() { None } else { agent.agent_id.as_deref() }
-}
-
-/// The `__studio_*` keys of templates at this moment.
-pub(in crate::engine) fn system(run: &Run, lane: &Lane, world: &World) -> System {
-    let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str());
-    let zone = own("__studio_timezone").unwrap_or(&world.config.timezone);
-    System {
-        thread_id: run.created.thread,
-        now: world.clock.now(),
-        timezone: time_zone(zone).unwrap_or(TimeZone::UTC),
-        locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
-    }
-}
-
-impl Run {
-    pub(in crate::engine) fn system(&self, lane: &Lane, world: &World) -> System {
-        system(self, lane, world)
-    }
 }

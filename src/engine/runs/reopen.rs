@@ -57,7 +57,7 @@ pub(in crate::engine) async fn go_on(
     append.messages = messages;
     append.named = files;
     if let Event::Retried(retried) = &entry.event {
-        append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
+        append.forgotten = crate::engine::runs::forget_turns::by(loaded.row.thread, &loaded.entries, retried);
     }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);

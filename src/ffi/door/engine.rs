@@ -9,11 +9,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::bell::block_on;
+use super::wakeup::block_on;
 use super::callback::may_wait;
-use super::course::Leaving;
+use super::stream_state::Leaving;
 use super::hosting::{Answering, Asked, Hosting};
-use super::news::Notification;
+use super::ready_streams::Notification;
 use super::stream::Stream;
 use super::super::fault::Fault;
 use super::super::fork;

@@ -1,25 +1,25 @@
 //! Owns the implementation behind all native interfaces: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
 
 mod about;
-mod accepted;
-mod bell;
 mod callback;
-mod course;
 mod deadline;
+mod descriptor;
 mod engine;
 mod hosting;
 mod http;
-mod lamp;
 mod logging;
-mod news;
-pub(super) mod ops;
-pub(super) mod process;
 pub mod native;
+pub(super) mod ops;
+mod pending_answers;
+pub(super) mod process;
 mod push;
+mod ready_streams;
 mod requests;
 mod source;
 mod start;
 mod stream;
+mod stream_state;
+mod wakeup;
 #[cfg(test)]
 mod tests;
 

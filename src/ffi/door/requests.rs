@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::course::Behind;
+use super::stream_state::Behind;
 use super::engine::Engine;
 use super::source::{self, Source};
 use super::stream::Stream;

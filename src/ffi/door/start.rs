@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::super::fault::{Code, Fault};
-use super::course::{Behind, Course};
+use super::stream_state::{Behind, Course};
 use super::engine::Engine;
 use super::hosting::Hosting;
 use super::ops::{self, Op};

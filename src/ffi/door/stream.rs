@@ -6,10 +6,10 @@ use std::task::{Context, Poll, Waker};
 
 use super::super::fault::{Code, Fault};
 use super::super::fork;
-use super::bell::Bell;
+use super::wakeup::Bell;
 use super::deadline::deadline;
 use super::callback::may_wait;
-use super::course::{Behind, Course, Leaving};
+use super::stream_state::{Behind, Course, Leaving};
 use super::engine::Engine;
 use super::source::{Pieces, Source};
 use crate::studio::StreamSlot;

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::super::fault::Code;
-use super::course::Course;
+use super::stream_state::Course;
 use super::{Answering, Engine, process, set_log};
 
 const DECLARED: &[u8] = br#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#;

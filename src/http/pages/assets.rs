@@ -35,6 +35,12 @@ pub(super) fn all() -> &'static [Asset] {
     ASSETS
 }
 
+/// The application's files as the library serves them below `assets/`, for a web server that shall serve them itself.
+pub fn files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    let named = all().iter().filter_map(|asset| Some((asset.path.strip_prefix("assets/")?, asset.bytes)));
+    named.filter(|(path, _)| !path.is_empty())
+}
+
 /// Answers with a file; its name carries a hash of what is in it.
 pub(super) async fn file(call: Call) -> Result<Response> {
     let path = format!("assets/{}", call.part("path"));

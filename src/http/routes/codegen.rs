@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode, header};
 use crate::error::{Error, Result};
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
-use crate::http::{answer, export, settings};
+use crate::http::{answer, export_prefix, settings};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn must_be_on(call: &Call) -> Result<()> {
-    if settings::codegen(call.studio.config()) { Ok(()) } else { Err(export::disabled("codegen.enabled")) }
+    if settings::codegen(call.studio.config()) { Ok(()) } else { Err(export_prefix::disabled("codegen.enabled")) }
 }
 
 async fn classes(call: Call) -> Result<Response> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::http::answer;
 use crate::http::call::{self, Call};
-use crate::http::form::Form;
+use crate::http::multipart::Form;
 use crate::http::ignored::Ignored;
 use crate::http::table::{Gives, Reads, Route};
 

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::http::accept::{self, Act};
 use crate::http::answer;
 use crate::http::call::Call;
+use crate::http::sse::tail::tail;
 use crate::http::table::{Gives, Reads, Route};
 use crate::model::event::EntityKind;
 use crate::studio::TraceQuery;
@@ -63,7 +64,7 @@ fn running() -> Vec<Route> {
             .gives(202, Gives::Json("RetryQueued"))
             .answers("Idempotency-Replayed"),
         of_run("cancel", |path| Route::post(path, "cancelRun", cancel)).gives(202, Gives::Json("RunCancelled")),
-        of_run("events/stream", |path| Route::get(path, "tailRun", accept::tail)).tells(),
+        of_run("events/stream", |path| Route::get(path, "tailRun", tail)).tells(),
     ]
 }
 

@@ -1,5 +1,8 @@
 //! Owns the framing of server-sent events: frames as bytes, and the body of a stream.
 
+pub(super) mod position;
+pub(super) mod tail;
+
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -13,9 +16,11 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep};
 
 use crate::engine::EventStream;
+use crate::error;
 use crate::http::cancel_on_drop::CancelOnDrop;
+use crate::http::settings;
 use crate::model::telling::Frame;
-use crate::studio::StreamSlot;
+use crate::studio::{StreamSlot, Studio};
 
 /// A comment that keeps idle connections open.
 const HEARTBEAT: &[u8] = b": hb\n\n";
@@ -53,6 +58,12 @@ impl Pace {
         let _entered = self.silence.runtime.enter();
         self.most.map_or_else(|| future::Either::Left(future::pending()), |most| future::Either::Right(tokio::time::sleep(most)))
     }
+}
+
+/// The pace of the configuration.
+pub(super) fn pace(studio: &Studio) -> error::Result<Pace> {
+    let silence = Silence::new(settings::heartbeat(studio.config()), studio.runtime()?);
+    Ok(Pace { silence, most: settings::longest_stream(studio.config()) })
 }
 
 /// The answer that tells a run. The leash cancels the run when the answer is dropped before its end; an answer whose time is over has

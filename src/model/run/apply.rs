@@ -278,7 +278,7 @@ impl Run {
         };
         let asker = open.as_ref().and_then(|open| open.asker.clone());
         if let (Some(asker), Some(index)) = (asker, call.reply_index) {
-            self.scripted.entry(asker).or_default().replies.push(index);
+            self.scripted.entry(asker).or_default().replied(index);
         }
         if let (Some(open), CallOutcome::Tool(outcome)) = (open, &call.outcome)
             && stays_open(self.plan.node(step.node).kind, &open, outcome)
@@ -299,12 +299,6 @@ impl Run {
                 usage: call.usage,
             };
             step.calls.insert(call.key.clone(), Call::Done(Box::new(done)));
-        }
-    }
-
-    fn count_scripted(&mut self, call: &CallStarted) {
-        if let (CallKind::Model, Some(asker)) = (call.kind, &call.asker) {
-            self.scripted.entry(Arc::clone(asker)).or_default().calls += 1;
         }
     }
 }

@@ -12,7 +12,7 @@ use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
-use super::fallbacks::Fallbacks;
+use super::current_model::Fallbacks;
 
 /// A line of execution: the root, or one branch of a fork.
 #[derive(Clone, Debug)]

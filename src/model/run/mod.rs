@@ -4,9 +4,10 @@ mod accept;
 mod answered;
 mod apply;
 mod branches;
-mod fallbacks;
+mod current_model;
 mod lane;
 mod rewind;
+mod script_counters;
 pub mod working_time;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use lane::{At, Branch, BranchDone, BranchState, Call, Finished, Frame, Lane, OpenFork, OpenStep};
 pub use rewind::Spot;
+pub use script_counters::Scripted;
 
 use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq};
 use super::plan::Plan;
@@ -182,15 +184,6 @@ pub struct Child {
     pub finished_at: Option<Timestamp>,
     /// Why it failed.
     pub fault: Option<Fault>,
-}
-
-/// What a scripted node has used so far.
-#[derive(Clone, Debug, Default)]
-pub struct Scripted {
-    /// Calls made.
-    pub calls: u64,
-    /// Indexes of the replies, in order.
-    pub replies: Vec<u64>,
 }
 
 impl Run {

@@ -7,7 +7,7 @@ use super::*;
 use crate::model::agent::{CacheTtl, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::{Media, ToolOffer};
-use crate::providers::frames::frame;
+use crate::providers::amazon_event_stream::frame;
 use crate::providers::mock::{self, Canned, Mock, binary, hello, rich, schema, told, whole};
 
 const CLAUDE: &str = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";

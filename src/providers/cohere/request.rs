@@ -7,7 +7,7 @@ use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, Role};
 use crate::providers::files::{self, File, Kind, Takes};
 use crate::providers::openai::request::call;
-use crate::providers::{ChatRequest, Media, instruct, subset};
+use crate::providers::{ChatRequest, Media, instruct, schema_subset};
 
 /// The supported keywords of a schema; the others are checked in the answer.
 const KEYWORDS: [&str; 14] = [
@@ -48,7 +48,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
         body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice.into())));
     }
     if let Some(schema) = native {
-        body.insert("response_format".into(), json!({"type": "json_object", "json_schema": subset::only(schema, &KEYWORDS)}));
+        body.insert("response_format".into(), json!({"type": "json_object", "json_schema": schema_subset::only(schema, &KEYWORDS)}));
     }
     add_parameters(&mut body, request);
     // Without the key it does not stream.

@@ -6,7 +6,7 @@ use super::{FAMILY, model, parts, unsigned};
 use crate::model::agent::ToolChoice;
 use crate::model::registry::{Facts, Structured};
 use crate::providers::files::{self, Takes};
-use crate::providers::{ChatRequest, instruct, subset};
+use crate::providers::{ChatRequest, instruct, schema_subset};
 
 /// Files of results follow them.
 const TAKES: Takes = Takes { results: false, answers: Some(FAMILY) };
@@ -104,7 +104,7 @@ fn config(request: &ChatRequest, facts: &Facts, native: bool) -> Map<String, Val
         ("stopSequences", parameters.stop.clone().map(Value::from)),
         ("thinkingConfig", model::thinking_config(facts, effort, parameters.shows_reasoning())),
         ("responseMimeType", schema.map(|_| "application/json".into())),
-        ("responseJsonSchema", schema.map(|schema| subset::only(schema, &KEYWORDS))),
+        ("responseJsonSchema", schema.map(|schema| schema_subset::only(schema, &KEYWORDS))),
     ];
     settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }

@@ -1,6 +1,6 @@
 //! Owns the rate limits of one provider in this engine: concurrent calls, requests and tokens per minute, and `retry-after` delays.
 
-mod line;
+mod queue;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::line::{Line, Place};
+use self::queue::{Line, Place};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::ProviderLimits;
 use crate::model::chat::{Attachment, Tokens};

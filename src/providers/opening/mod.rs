@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::frames::Frames;
+use super::amazon_event_stream::Frames;
 use super::outbound::Answer;
 use super::refusal::{self, Refused};
 use super::sse::Lines;

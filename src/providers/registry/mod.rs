@@ -1,8 +1,8 @@
 //! Owns the configured providers: the way from an id to a provider, and the entry point for all calls.
 
-mod asking;
+mod second_attempt;
 mod clouds;
-mod heard;
+mod credential_masking;
 mod known;
 mod options;
 
@@ -14,14 +14,14 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use self::asking::{Silent, ask};
-use self::heard::{Held, without_secrets};
+use self::second_attempt::{Silent, ask};
+use self::credential_masking::{Held, without_secrets};
 use self::known::{Family, KNOWN, known};
 use super::anthropic::Anthropic;
 use super::bedrock::Bedrock;
 use super::bedrock::sign::Keys;
 use super::cohere::Cohere;
-use super::conversation::Conversation;
+use super::prompt_cache_key::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;

@@ -8,14 +8,14 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::frames::Frames;
+use super::amazon_event_stream::Frames;
 use super::limits::Gate;
 use super::outbound::{Answer, Outbound, Patience, Request, Sign};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
 use crate::json;
-use crate::json::halves::Halves;
+use crate::json::surrogates::Halves;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::super::{Scope, Studio};
-use super::incoming::{Incoming, Spot, kind_of};
+use super::import_problems::Spot;
+use super::incoming::{Incoming, kind_of};
 use super::walk::{self, Files, Folder};
 use crate::codegen::{ClassKind, FoundClass, Target, list, read};
 use crate::config::Config;

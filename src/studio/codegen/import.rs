@@ -3,14 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::CodeAction;
-use super::incoming::{Incoming, Spot};
-use super::super::writing::Origin;
+use super::import_problems::Spot;
+use super::incoming::Incoming;
+use super::super::definition_writes::Origin;
 use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
 use crate::model::ids::is_slug;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
-use crate::studio::definitions::installing::{Installation, Installed, Needed, Wanted};
+use crate::studio::definitions::save_with_agents::{Installation, Installed, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
 use crate::studio::definitions::{slugs, tools, workflows};
 

@@ -3,9 +3,10 @@
 use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
-use crate::codegen::{ClassKind, FoundClass, ReadError, Target, unknown};
-use crate::error::{Error, Kind, Result};
-use crate::studio::definitions::installing::references;
+use super::import_problems::Spot;
+use crate::codegen::{ClassKind, FoundClass, Target, unknown};
+use crate::error::Result;
+use crate::studio::definitions::save_with_agents::references;
 
 /// Objects and arrays inside each other: as deep as in the body of a request.
 const DEPTH: usize = 64;
@@ -34,33 +35,6 @@ pub(crate) struct Incoming {
     /// The class; none for JSON.
     pub(super) class_path: Option<String>,
     pub(super) spot: Spot,
-}
-
-/// The position of problems.
-#[derive(Clone, Debug)]
-pub(super) struct Spot {
-    pub(super) file: String,
-    pub(super) line: u32,
-}
-
-impl Spot {
-    pub(super) fn new(file: impl Into<String>, line: u32) -> Self {
-        Self { file: file.into(), line }
-    }
-
-    /// The refusal of what is there.
-    pub(super) fn invalid<T: Into<String>>(&self, messages: impl IntoIterator<Item = T>) -> Error {
-        let messages: Vec<String> = messages.into_iter().map(Into::into).collect();
-        let first = messages.first().map_or("it cannot be imported", String::as_str);
-        let told = format!("{}:{}: {first}", self.file, self.line);
-        let issue = |message: &String| json!({"file": self.file, "line": self.line, "message": message});
-        Error::new(Kind::ImportInvalid, told).with("issues", messages.iter().map(issue).collect::<Vec<_>>())
-    }
-
-    /// The refusal of a source file.
-    pub(super) fn unreadable(&self, error: &ReadError) -> Error {
-        Self::new(self.file.clone(), error.line).invalid([error.message.as_str()])
-    }
 }
 
 impl Incoming {

@@ -5,6 +5,7 @@ mod definition;
 mod export;
 mod files;
 mod import;
+mod import_problems;
 mod incoming;
 pub(super) mod registered;
 mod walk;

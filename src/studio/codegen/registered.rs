@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::incoming::{Incoming, Spot, kind_of};
+use super::import_problems::Spot;
+use super::incoming::{Incoming, kind_of};
 use super::resource_of;
 use super::super::Studio;
 use crate::classes::{StudioAgent, StudioTool, StudioWorkflow};
@@ -15,7 +16,7 @@ use crate::model::graph::Graph;
 use crate::model::ids::is_slug;
 use crate::model::{Id, Timestamp};
 use crate::studio::definitions::catalog::Catalog;
-use crate::studio::definitions::installing::reference;
+use crate::studio::definitions::save_with_agents::reference;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
 
 /// A registered definition.

@@ -8,7 +8,7 @@ use crate::store::definitions::{self as table, DraftRow};
 use crate::studio::definitions::resource::{Definition, Resource};
 use crate::studio::definitions::{answer, uses};
 use crate::studio::reach::Refusal;
-use crate::studio::writing::Writer;
+use crate::studio::definition_writes::Writer;
 
 /// Definitions that are looked through at once.
 const PAGE: usize = 100;

@@ -13,7 +13,7 @@ use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::resource::{Definition, Resource, expected_revision};
 use crate::studio::definitions::{must_find, workflows};
 use crate::studio::reach::Refusal;
-use crate::studio::writing::Writer;
+use crate::studio::definition_writes::Writer;
 use crate::studio::{Scope, Studio};
 
 /// A draft as it is answered.

@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::store::Tx;
 use crate::studio::definitions::conflicts::{must_be_current, must_be_open};
 use crate::studio::definitions::resource::{Definition, Resource, Written, merge};
-use crate::studio::definitions::settle::{fill_graph, settle, settle_again};
+use crate::studio::definitions::database_checks::{fill_graph, settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
 use crate::studio::definitions::{must_find, tools};
 use crate::studio::reach::Refusal;
-use crate::studio::writing::Writer;
+use crate::studio::definition_writes::Writer;
 
 /// How a definition is changed.
 #[derive(Clone, Debug)]

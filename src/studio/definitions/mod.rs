@@ -3,20 +3,20 @@
 pub(in crate::studio) mod agents;
 pub mod catalog;
 pub(in crate::studio) mod conflicts;
+pub(in crate::studio) mod database_checks;
+pub(in crate::studio) mod database_lookups;
 pub(in crate::studio) mod drafts;
 pub(in crate::studio) mod edits;
 pub(in crate::studio) mod fields;
-pub(in crate::studio) mod installing;
 pub(in crate::studio) mod knowledge;
-pub(in crate::studio) mod known;
 pub(in crate::studio) mod listing;
 pub(in crate::studio) mod mcp_servers;
 pub(in crate::studio) mod providers;
 pub(in crate::studio) mod registry;
 pub mod resource;
 pub(in crate::studio) mod revisions;
+pub(in crate::studio) mod save_with_agents;
 pub(in crate::studio) mod secrets;
-pub(in crate::studio) mod settle;
 pub mod slugs;
 pub(in crate::studio) mod sources;
 pub(in crate::studio) mod tools;
@@ -28,17 +28,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::reach::{Refusal, user_id};
-use super::writing::{Origin, Writer};
 use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
 use crate::store::{StoreError, Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::conflicts::{must_be_current, must_be_open, must_be_unused};
+use crate::studio::definitions::database_checks::{settle, settle_again};
 use crate::studio::definitions::edits::{Edit, prepared, prepared_again};
 use crate::studio::definitions::fields::object_of;
 use crate::studio::definitions::resource::{Definition, Resource, Written, expected_revision};
-use crate::studio::definitions::settle::{settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
+use crate::studio::definition_writes::{Origin, Writer};
 use crate::studio::knowledge::documents;
 
 /// The error if other writes were always first.

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Kind, Result};
 use crate::model::check::{self, Issue, Severity};
-use crate::model::palette;
+use crate::model::graph_schema;
 use crate::store::Tx;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::{Fields, object_of};
-use crate::studio::definitions::known::KnownInStore;
+use crate::studio::definitions::database_lookups::KnownInStore;
 use crate::studio::definitions::resource::{Definition, Resource};
 use crate::studio::definitions::uses::Use;
 use crate::studio::definitions::uses;
@@ -154,7 +154,7 @@ impl Studio {
     /// Node types with their keys and handles, connection rules and operators, as data.
     #[must_use]
     pub fn graph_schema(&self) -> Value {
-        palette::graph_schema(&self.catalog().graph_limits())
+        graph_schema::graph_schema(&self.catalog().graph_limits())
     }
 }
 

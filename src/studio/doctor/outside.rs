@@ -9,8 +9,8 @@ use crate::config::Config;
 use crate::model::prices::PriceTable;
 use crate::model::secret;
 use crate::secrets::Secrets;
-use crate::studio::facade::price_file;
 use crate::store::upkeep::health;
+use crate::studio::prices::price_file;
 
 /// Definitions that are read at once.
 const DEFINITIONS: usize = 200;

@@ -1,7 +1,7 @@
 //! Owns the operations on runs: start, answer, retry, cancel, follow, delete.
 
 pub(in crate::studio) mod checkpoints;
-pub(in crate::studio) mod cutting;
+pub(in crate::studio) mod truncation;
 pub mod pinning;
 pub mod requests;
 pub(in crate::studio) mod run_lists;

@@ -15,7 +15,7 @@ use crate::model::usage::Usage;
 use crate::store::log::parts as stored;
 use crate::store::runs::list;
 use crate::studio::facade::{Scope, Studio};
-use crate::studio::runs::cutting::cut_values;
+use crate::studio::runs::truncation::cut_values;
 use crate::studio::runs::summaries::{add_usage, run_summary};
 
 /// What of a trace is wanted.

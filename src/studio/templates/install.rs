@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::file::{Template, TemplateKind};
-use super::super::writing::Origin;
+use super::super::definition_writes::Origin;
 use super::super::{Scope, Studio};
 use super::{find, required};
 use crate::error::Result;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
-use crate::studio::definitions::installing::{Installation, Needed, Wanted};
+use crate::studio::definitions::save_with_agents::{Installation, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
 use crate::studio::definitions::workflows;
 

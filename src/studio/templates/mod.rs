@@ -3,22 +3,22 @@
 mod bundled;
 mod file;
 mod install;
+mod template_paths;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub(super) use file::Folder;
 use file::{COMPLEXITIES, Template, TemplateKind};
+use template_paths::discovered;
+pub(super) use template_paths::folders;
 
 use super::{Resource, Scope, Studio};
-use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
-use crate::studio::definitions::installing;
+use crate::studio::definitions::save_with_agents;
 
 /// What a list of templates is asked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,7 +90,7 @@ fn node_types(graph: &Value) -> Vec<&str> {
 /// The slugs of the agents that a template needs: those that it names, then others that its graph refers to.
 fn required(template: &Template) -> Vec<String> {
     let mut slugs: Vec<String> = Vec::new();
-    let referred = installing::references(template.graph()).map(str::to_owned);
+    let referred = save_with_agents::references(template.graph()).map(str::to_owned);
     let named = template.texts("agents").into_iter().map(str::to_owned);
     let own = Some(template.id.clone()).filter(|_| template.kind == TemplateKind::Agent);
     for slug in own.into_iter().chain(named).chain(referred) {
@@ -99,29 +99,6 @@ fn required(template: &Template) -> Vec<String> {
         }
     }
     slugs
-}
-
-/// The folders of the configuration as they are now, agents first.
-pub(super) fn folders(config: &Config) -> Vec<Folder> {
-    let (agents, workflows) = (&config.template_paths.agent, &config.template_paths.workflow);
-    let agents = agents.iter().map(|path| (TemplateKind::Agent, path));
-    let workflows = workflows.iter().map(|path| (TemplateKind::Workflow, path));
-    let mut room = file::TOTAL;
-    agents.chain(workflows).map(|(kind, path)| file::folder(kind, Path::new(path), &mut room)).collect()
-}
-
-/// All templates, agents first: those of the library, each replaced by one of the host's with its id, then the host's others.
-fn discovered(config: &Config) -> Vec<Arc<Template>> {
-    let mut all = bundled::all();
-    for template in folders(config).into_iter().flat_map(|folder| folder.templates) {
-        let template = Arc::new(template);
-        match all.iter_mut().find(|known| known.kind == template.kind && known.id == template.id) {
-            Some(known) => *known = template,
-            None => all.push(template),
-        }
-    }
-    all.sort_by_key(|template| template.kind == TemplateKind::Workflow);
-    all
 }
 
 fn find(all: &[Arc<Template>], kind: TemplateKind, id: &str) -> Option<Arc<Template>> {

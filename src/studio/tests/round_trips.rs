@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::studio::ListQuery;
 use crate::studio::definitions::resource::Written;
-use crate::studio::writing::Origin;
+use crate::studio::definition_writes::Origin;
 
 #[tokio::test]
 async fn every_kind_is_made_read_changed_replaced_and_deleted() {

@@ -284,7 +284,7 @@ impl Host for Ranker {
         assert_eq!(call.op, HostOp::ProviderRerank);
         self.calls.fetch_add(1, Ordering::SeqCst);
         let hangs = self.hangs;
-        async move { if hangs { std::future::pending().await } else { Err(HostFailure("no order today".into())) } }.boxed()
+        async move { if hangs { std::future::pending().await } else { Err(HostFailure::new("no order today")) } }.boxed()
     }
 }
 

@@ -10,15 +10,15 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::accepted::{Accepted, OnItsWay};
-use super::bell::Bell;
+use super::pending_answers::{Accepted, OnItsWay};
+use super::wakeup::Bell;
 use super::deadline::deadline;
 use super::callback::{PATIENCE, awaited, within};
-use super::news::{HOST, Notification};
+use super::ready_streams::{HOST, Notification};
 use super::requests;
 use super::super::fault::{Code, Fault};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
-use crate::json::halves::Halves;
+use crate::json::surrogates::Halves;
 use crate::sync::{Condvar, Mutex};
 
 /// The host's callback: takes a call as JSON, false when it cannot take it.

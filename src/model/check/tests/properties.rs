@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::plan::Plan;
-use crate::model::reads::input_hash;
+use crate::model::checkpoint_input::input_hash;
 use crate::model::sketch::any_json;
 use crate::model::state::State;
 

@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 
 use super::area::{Area, Place};
 use super::problem::Asker;
-use super::{HostMarks, at_home, cross_site, export, gate, settings, table};
+use super::{HostMarks, cross_site, export_prefix, gate, local_host, settings, table};
 use crate::error::{Error, Result};
 use crate::studio::{Scope, Studio};
 
@@ -67,7 +67,7 @@ async fn enter(
     marks.user = marks.user.filter(|user| !user.is_null());
     let named = request.uri().authority().map(|authority| authority.as_str().as_bytes());
     let authority = request.headers().get(header::HOST).map(HeaderValue::as_bytes).or(named);
-    let at_home = || at_home::check(authority, base_url.as_deref());
+    let at_home = || local_host::check(authority, base_url.as_deref());
     let from_here = |request: &Request<Body>| {
         let authority = authority.and_then(|name| std::str::from_utf8(name).ok());
         cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority)
@@ -75,8 +75,8 @@ async fn enter(
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
         Place::Export => {
-            export::check(studio.config(), &marks, at_home)?;
-            export::must_be_there(studio.config(), &area)?;
+            export_prefix::check(studio.config(), &marks, at_home)?;
+            export_prefix::must_be_there(studio.config(), &area)?;
             // Clients of other origins are for the host's CORS to allow: a browser asks before it sends JSON, but not before a body without a type.
             if super::call::content_type(request.headers()).as_deref() != Some("application/json") {
                 from_here(&request)?;

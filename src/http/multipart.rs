@@ -10,7 +10,7 @@ use http::Request;
 use serde_json::{Map, Value};
 
 use super::call;
-use super::room::Room;
+use super::body_limits::Room;
 use crate::error::{Error, Kind, Result};
 use crate::studio::Upload;
 

@@ -10,13 +10,13 @@ use crate::model::graph::Graph;
 use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Problems;
-use crate::studio::definitions::known::KnownInStore;
+use crate::studio::definitions::database_lookups::KnownInStore;
 use crate::studio::definitions::resource::{Resource, Written};
 use crate::studio::definitions::workflows::Seen;
 use crate::studio::definitions::uses::Use;
 use crate::studio::definitions::{find, uses, workflows};
 use crate::studio::reach::Refusal;
-use crate::studio::writing::Writer;
+use crate::studio::definition_writes::Writer;
 
 /// Checks what a body says of others, and puts ids where it has slugs.
 pub(in crate::studio) fn settle(

@@ -11,11 +11,11 @@ use crate::studio::Studio;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Problems;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
-use crate::studio::definitions::settle::{settle, settle_again};
+use crate::studio::definitions::database_checks::{settle, settle_again};
 use crate::studio::definitions::workflows::{self, Seen};
 use crate::studio::definitions::{ATTEMPTS, RESTLESS, slugs};
 use crate::studio::reach::Refusal;
-use crate::studio::writing::{Origin, Writer};
+use crate::studio::definition_writes::{Origin, Writer};
 
 /// What stands for the configured provider or model.
 const DEFAULT: &str = "default";

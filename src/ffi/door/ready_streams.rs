@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::deadline::deadline;
-use super::lamp::{self, Lamp};
+use super::descriptor::{self, Lamp};
 use super::super::fault::{Code, Fault};
 use crate::sync::{Condvar, Mutex};
 
@@ -167,7 +167,7 @@ impl Notification {
             return Err(Fault::closed());
         }
         let made = state.another();
-        lamp::or_none(made).map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
+        descriptor::or_none(made).map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
     }
 
     /// Closes it: waiting callers return, and the socket stays readable.

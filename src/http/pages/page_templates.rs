@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{PROBLEM as BUILT_IN_PROBLEM, START, assets};
+use super::application::START;
+use super::assets;
+use super::problem_page::PROBLEM as BUILT_IN_PROBLEM;
 use crate::config::Config;
 
 /// The page of the application, and the error page.
@@ -49,10 +51,4 @@ pub fn templates() -> Vec<(&'static str, String)> {
         }
     }
     vec![(INDEX, kept.join("\n") + "\n"), (PROBLEM, BUILT_IN_PROBLEM.to_owned())]
-}
-
-/// The application's files as the library serves them below `assets/`, for a web server that shall serve them itself.
-pub fn files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    let named = assets::all().iter().filter_map(|asset| Some((asset.path.strip_prefix("assets/")?, asset.bytes)));
-    named.filter(|(path, _)| !path.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Owns the pure nodes: what each writes and by which handle it exits.
+//! Owns the nodes without calls (start, stop, condition, loop, set_state, join, note): what each writes and by which handle it exits.
 
 use std::sync::Arc;
 

@@ -1,28 +1,28 @@
 //! Owns the position of a reader in a stream: `Last-Event-ID`, `after` and `order`.
 
-use super::call::Call;
 use crate::engine::{From, Order};
 use crate::error::{Error, Result};
+use crate::http::call::Call;
 
 /// What a reader asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Position {
+pub(in crate::http) struct Position {
     /// In which order.
-    pub(super) order: Order,
+    pub(in crate::http) order: Order,
     /// Right after this, if it said.
-    pub(super) after: Option<u64>,
+    pub(in crate::http) after: Option<u64>,
 }
 
 impl Position {
     /// Reads a request's position. The header wins over the query; the form of the id selects the order.
-    pub(super) fn of(call: &Call) -> Result<Self> {
+    pub(in crate::http) fn of(call: &Call) -> Result<Self> {
         let header = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
         let header = header.filter(|id| !id.is_empty()).map(|id| ("Last-Event-ID", id));
         let given = header.or_else(|| call.query_as_given("after").map(|id| ("after", id)));
         Self::parse(given, call.query("order"))
     }
 
-    pub(super) fn parse(given: Option<(&str, &str)>, order: Option<&str>) -> Result<Self> {
+    pub(in crate::http) fn parse(given: Option<(&str, &str)>, order: Option<&str>) -> Result<Self> {
         let order = match order {
             None => None,
             Some("ordered") => Some(Order::Ordered),
@@ -39,7 +39,7 @@ impl Position {
     }
 
     /// From this position, but not before `first`.
-    pub(super) fn not_before(self, first: u64) -> From {
+    pub(in crate::http) fn not_before(self, first: u64) -> From {
         From { order: self.order, after: self.after.map_or(first, |after| after.max(first)) }
     }
 }

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::reach::Refusal;
 use crate::model::{Id, Timestamp};
 use crate::store::definitions::{self as table, Changed, DefinitionRow, RevisionRow};
 use crate::store::{StoreError, Tx};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
 use crate::studio::definitions::{slugs, workflows};
+use crate::studio::reach::Refusal;
 
 /// Who writes, and when.
 #[derive(Clone)]
-pub(super) struct Writer {
-    pub(super) tenant: Arc<str>,
-    pub(super) user: Option<String>,
-    pub(super) now: Timestamp,
-    pub(super) catalog: Catalog,
+pub(in crate::studio) struct Writer {
+    pub(in crate::studio) tenant: Arc<str>,
+    pub(in crate::studio) user: Option<String>,
+    pub(in crate::studio) now: Timestamp,
+    pub(in crate::studio) catalog: Catalog,
 }
 
 /// Where a new definition comes from.
@@ -39,7 +39,7 @@ impl Origin {
 
 impl Writer {
     /// Stores a new definition.
-    pub(super) fn insert(
+    pub(in crate::studio) fn insert(
         &self,
         tx: &mut Tx<'_>,
         resource: Resource,
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     /// Replaces a definition; none when another write came between.
-    pub(super) fn replace(
+    pub(in crate::studio) fn replace(
         &self,
         tx: &mut Tx<'_>,
         resource: Resource,

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use super::lamp::{self, Lamp};
-use super::news::Notification;
+use super::descriptor::{self, Lamp};
+use super::ready_streams::Notification;
 use crate::sync::{Condvar, Mutex};
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
@@ -132,7 +132,7 @@ impl Bell {
         if state.lamp.is_none() {
             let mut lamp = match Lamp::single() {
                 Ok(lamp) => lamp,
-                Err(none) => return lamp::or_none(Err(none)),
+                Err(none) => return descriptor::or_none(Err(none)),
             };
             lamp.light();
             state.lamp = Some(lamp);

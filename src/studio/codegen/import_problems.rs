@@ -1,0 +1,33 @@
+//! Owns the refusal of a class or a JSON file that cannot be imported, `import_invalid`, with file and line of each problem.
+
+use serde_json::json;
+
+use crate::codegen::ReadError;
+use crate::error::{Error, Kind};
+
+/// The position of problems.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    pub(super) file: String,
+    pub(super) line: u32,
+}
+
+impl Spot {
+    pub(super) fn new(file: impl Into<String>, line: u32) -> Self {
+        Self { file: file.into(), line }
+    }
+
+    /// The refusal of what is there.
+    pub(super) fn invalid<T: Into<String>>(&self, messages: impl IntoIterator<Item = T>) -> Error {
+        let messages: Vec<String> = messages.into_iter().map(Into::into).collect();
+        let first = messages.first().map_or("it cannot be imported", String::as_str);
+        let told = format!("{}:{}: {first}", self.file, self.line);
+        let issue = |message: &String| json!({"file": self.file, "line": self.line, "message": message});
+        Error::new(Kind::ImportInvalid, told).with("issues", messages.iter().map(issue).collect::<Vec<_>>())
+    }
+
+    /// The refusal of a source file.
+    pub(super) fn unreadable(&self, error: &ReadError) -> Error {
+        Self::new(self.file.clone(), error.line).invalid([error.message.as_str()])
+    }
+}
