@@ -1,6 +1,7 @@
 //! Owns the dependencies of the engine: configuration, clock, store, providers, tools, host, and the active runs.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::drive::Signals;
 use super::feed::Hub;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
+use crate::engine::drive::context::store_fault;
 use crate::engine::feed::remote::RemoteRuns;
 use crate::engine::leases::Room;
 use crate::engine::log::journal::{Boundary, Journal};
@@ -34,6 +36,8 @@ use crate::store::files::attachments;
 use crate::store::files::folder::FileRoom;
 use crate::store::{Notification, Store};
 use crate::tools::Toolbox;
+
+const NO_RUNTIME: &str = "there is no runtime to work on; open the studio before using it";
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
 pub type AppendHook = Arc<dyn Fn(Boundary, Id, Seq) + Send + Sync>;
@@ -204,10 +208,14 @@ impl World {
 
     /// Starts a task on the studio's runtime, whatever thread this is.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        match self.runtime.get().cloned().or_else(|| tokio::runtime::Handle::try_current().ok()) {
+        match self.handle() {
             Some(runtime) => drop(runtime.spawn(task)),
-            None => tracing::error!("there is no runtime to work on; open the studio before using it"),
+            None => tracing::error!("{NO_RUNTIME}"),
         }
+    }
+
+    fn handle(&self) -> Option<tokio::runtime::Handle> {
+        self.runtime.get().cloned().or_else(|| tokio::runtime::Handle::try_current().ok())
     }
 
     /// There is a job in the queue: the workers of all processes look.
@@ -329,19 +337,19 @@ impl World {
     /// # Errors
     /// When the store or the file cannot be read.
     pub async fn file(&self, tenant: &str, user: Option<String>, key: &str) -> Result<Option<(AttachmentRow, Vec<u8>)>, Fault> {
-        let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
+        let (tenant, key) = (tenant.to_owned(), key.to_owned());
+        let (owner, named) = (tenant.clone(), key.clone());
         let found = self.store.read(move |tx| {
             let row = attachments::get(tx, &tenant, &key)?.filter(|row| row.readable(user.as_deref()));
             let Some(row) = row else { return Ok(None) };
-            let bytes = match (attachments::content(tx, &tenant, &key)?, &room) {
-                (None, Some(room)) => lying(room.get(&tenant, &key)),
-                (kept, _) => Ok(kept),
-            };
-            Ok(Some((row, bytes)))
+            Ok(Some((row, attachments::content(tx, &tenant, &key)?)))
         });
-        let found = found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))?;
-        let Some((row, bytes)) = found else { return Ok(None) };
-        Ok(bytes?.map(|bytes| (row, bytes)))
+        let Some((row, kept)) = found.await.map_err(|error| store_fault(&error))? else { return Ok(None) };
+        let bytes = match kept {
+            Some(kept) => Some(kept),
+            None => lying(self.at_files(move |room| room.get(&owner, &named)).await)?,
+        };
+        Ok(bytes.map(|bytes| (row, bytes)))
     }
 
     /// The beginning of an uploaded file; none when it is gone.
@@ -349,14 +357,23 @@ impl World {
     /// # Errors
     /// When the store or the file cannot be read.
     pub async fn file_head(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
-        let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
-        let found = self.store.read(move |tx| {
-            Ok(match (attachments::head(tx, &tenant, &key, HEAD)?, &room) {
-                (None, Some(room)) => lying(room.head(&tenant, &key, HEAD)),
-                (kept, _) => Ok(kept),
-            })
-        });
-        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))?
+        let (tenant, key) = (tenant.to_owned(), key.to_owned());
+        let (owner, named) = (tenant.clone(), key.clone());
+        let kept = self.store.read(move |tx| attachments::part(tx, &tenant, &key, 0, HEAD)).await;
+        match kept.map_err(|error| store_fault(&error))? {
+            Some(kept) => Ok(Some(kept)),
+            None => lying(self.at_files(move |room| room.part(&owner, &named, 0, HEAD)).await),
+        }
+    }
+
+    /// Works in the folder of files, on a thread for that. Where the database keeps them nothing is found.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub async fn at_files<T: Send + 'static>(&self, work: impl FnOnce(&FileRoom) -> io::Result<T> + Send + 'static) -> io::Result<T> {
+        let room = self.files.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let runtime = self.handle().ok_or_else(|| io::Error::other(NO_RUNTIME))?;
+        room.work(&runtime, work).await
     }
 
     /// How frames look.
@@ -379,10 +396,10 @@ impl World {
 }
 
 /// What lies in the folder of files: nothing when it was removed. What cannot be read now may be there later.
-fn lying(read: std::io::Result<Vec<u8>>) -> Result<Option<Vec<u8>>, Fault> {
+fn lying(read: io::Result<Vec<u8>>) -> Result<Option<Vec<u8>>, Fault> {
     match read {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
             Err(Fault::new(FaultCode::StoreUnavailable, text))

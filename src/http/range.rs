@@ -7,7 +7,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// What is asked of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
+    /// Nothing: whoever asks has them.
+    Known,
     Whole,
     /// First and last, both counted in.
     From(usize, usize),
@@ -15,43 +17,46 @@ enum Part {
     Past,
 }
 
-/// Answers with bytes, their tag, and as much of them as is asked for. Whoever keeps them asks each time whether they are still there.
+/// Answers with bytes, their tag, and as much of them as is asked for.
 pub(super) fn serve(bytes: Bytes, tag: &str, asked: &HeaderMap) -> Response {
-    let tag = HeaderValue::try_from(format!("\"{tag}\"")).ok();
-    let mut response = match tag.as_ref() {
-        Some(tag) if is_known(tag, asked) => empty(StatusCode::NOT_MODIFIED),
-        Some(_) | None => part_of(bytes, part(tag.as_ref(), asked)),
+    let length = bytes.len();
+    let part = wanted(tag, asked, length);
+    let bytes = match part {
+        Part::From(first, last) => bytes.slice(first..=last),
+        Part::Known | Part::Whole | Part::Past => bytes,
+    };
+    answer(bytes, tag, part, length)
+}
+
+/// Answers with a part of bytes of a length, and their tag. Whoever keeps them asks each time whether they are still there.
+pub(super) fn answer(bytes: Bytes, tag: &str, part: Part, length: usize) -> Response {
+    let (status, bytes) = match part {
+        Part::Known => (StatusCode::NOT_MODIFIED, None),
+        Part::Whole => (StatusCode::OK, Some(bytes)),
+        Part::From(..) => (StatusCode::PARTIAL_CONTENT, Some(bytes)),
+        Part::Past => (StatusCode::RANGE_NOT_SATISFIABLE, None),
+    };
+    let mut response = Response::new(bytes.map_or_else(Body::empty, Body::from));
+    *response.status_mut() = status;
+    let range = match part {
+        Part::From(first, last) => HeaderValue::try_from(format!("bytes {first}-{last}/{length}")).ok(),
+        Part::Past => HeaderValue::try_from(format!("bytes */{length}")).ok(),
+        Part::Known | Part::Whole => None,
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    if let Some(tag) = tag {
+    if let Some(range) = range {
+        headers.insert(header::CONTENT_RANGE, range);
+    }
+    if let Some(tag) = tag_of(tag) {
         headers.insert(header::ETAG, tag);
     }
     response
 }
 
-fn empty(status: StatusCode) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
-}
-
-fn part_of(bytes: Bytes, part: impl FnOnce(usize) -> Part) -> Response {
-    let length = bytes.len();
-    let (mut response, range) = match part(length) {
-        Part::Whole => return Response::new(Body::from(bytes)),
-        Part::From(first, last) => {
-            let mut response = Response::new(Body::from(bytes.slice(first..=last)));
-            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-            (response, format!("bytes {first}-{last}/{length}"))
-        }
-        Part::Past => (empty(StatusCode::RANGE_NOT_SATISFIABLE), format!("bytes */{length}")),
-    };
-    if let Ok(range) = HeaderValue::try_from(range) {
-        response.headers_mut().insert(header::CONTENT_RANGE, range);
-    }
-    response
+fn tag_of(tag: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("\"{tag}\"")).ok()
 }
 
 /// Does `If-None-Match` name the tag?
@@ -61,10 +66,14 @@ fn is_known(tag: &HeaderValue, asked: &HeaderMap) -> bool {
 }
 
 /// The part that is asked for, of bytes of a length. Several at once, and what is no range, is all of them.
-fn part(tag: Option<&HeaderValue>, asked: &HeaderMap) -> impl FnOnce(usize) -> Part {
-    let same = asked.get(header::IF_RANGE).is_none_or(|one| tag == Some(one));
+pub(super) fn wanted(tag: &str, asked: &HeaderMap, length: usize) -> Part {
+    let tag = tag_of(tag);
+    if tag.as_ref().is_some_and(|tag| is_known(tag, asked)) {
+        return Part::Known;
+    }
+    let same = asked.get(header::IF_RANGE).is_none_or(|one| tag.as_ref() == Some(one));
     let range = asked.get(header::RANGE).filter(|_| same).and_then(|range| range.to_str().ok()).and_then(bounds);
-    move |length| range.map_or(Part::Whole, |(first, last)| within(first, last, length))
+    range.map_or(Part::Whole, |(first, last)| within(first, last, length))
 }
 
 /// `bytes=0-3`, `bytes=4-` or `bytes=-2`.

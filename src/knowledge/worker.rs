@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,10 @@ use crate::store::knowledge::{documents, readings};
 
 /// Documents that are read at once.
 const AT_ONCE: usize = 4;
+/// More of them, of tenants of which nothing else is read here.
+const KEPT: usize = 2;
+/// Of the time that passes this part is taken, at most, to find the tenants with the fewest documents at work.
+const SEARCHING: u32 = 10;
 /// How often it is looked for work that others left.
 const LOOK: Duration = Duration::from_secs(1);
 /// Rows of what is gone that are removed at once.
@@ -51,10 +55,18 @@ impl Drop for AtWork {
     }
 }
 
+/// What is under way.
+#[derive(Default)]
+struct UnderWay {
+    tasks: JoinSet<()>,
+    /// From when on the tenants with the fewest documents at work are looked for again: that looks at all documents that wait.
+    next_search: Option<Instant>,
+}
+
 impl Knowledge {
     /// Reads documents as they come, until the engine stops.
     pub async fn work(self: Arc<Self>, worker: Worker) {
-        let mut under_way = JoinSet::new();
+        let mut under_way = UnderWay::default();
         while !worker.stopping.is_cancelled() {
             match self.begin(&worker, &mut under_way).await {
                 Ok(true) => continue,
@@ -64,23 +76,21 @@ impl Knowledge {
             }
             tokio::select! {
                 () = self.wake.notified() => {}
-                Some(_) = under_way.join_next() => {}
+                Some(_) = under_way.tasks.join_next() => {}
                 () = tokio::time::sleep(LOOK) => {}
                 () = worker.stopping.cancelled() => {}
             }
         }
-        while under_way.join_next().await.is_some() {}
+        while under_way.tasks.join_next().await.is_some() {}
     }
 
     /// Begins what can be begun; true when there may be more.
-    async fn begin(self: &Arc<Self>, worker: &Worker, under_way: &mut JoinSet<()>) -> Result<bool, StoreError> {
-        while under_way.try_join_next().is_some() {}
+    async fn begin(self: &Arc<Self>, worker: &Worker, under_way: &mut UnderWay) -> Result<bool, StoreError> {
+        while under_way.tasks.try_join_next().is_some() {}
         self.free_abandoned(worker).await?;
-        if under_way.len() < AT_ONCE
-            && let Some(reading) = self.claim(None, &worker.owner).await?
-        {
+        if let Some(reading) = self.claim_next(&worker.owner, under_way).await? {
             let (knowledge, worker, at_work) = (Arc::clone(self), worker.clone(), AtWork::new(&self.at_work));
-            under_way.spawn(async move {
+            under_way.tasks.spawn(async move {
                 knowledge.work_on(reading, Some(&worker)).await;
                 drop(at_work);
                 knowledge.wake.notify_one();
@@ -96,6 +106,25 @@ impl Knowledge {
     /// Documents are being read here by a worker.
     pub fn is_busy(&self) -> bool {
         self.at_work.load(Ordering::SeqCst) > 0
+    }
+
+    /// The next document: tenants of which fewer are read here go before those that have waited longer.
+    async fn claim_next(&self, owner: &Arc<str>, under_way: &mut UnderWay) -> Result<Option<ReadingRow>, StoreError> {
+        let busy = under_way.tasks.len();
+        let free = busy < AT_ONCE;
+        if busy > 0 && busy < AT_ONCE + KEPT && under_way.next_search.is_none_or(|at| at <= Instant::now()) {
+            let (name, now, until) = (Arc::clone(owner), self.common_time(), self.lease());
+            let (began, most) = (Instant::now(), if free { u64::from(u32::MAX) } else { 0 });
+            let found = self.store.read(move |tx| readings::next_for(tx, &name, now, most)).await?;
+            under_way.next_search = Some(Instant::now() + began.elapsed() * SEARCHING);
+            let Some(no) = found else { return Ok(None) };
+            let name = Arc::clone(owner);
+            let claimed = self.store.write(move |tx| readings::claim_one(tx, no, &name, until)).await?;
+            if claimed.is_some() {
+                return Ok(claimed);
+            }
+        }
+        if free { self.claim(None, owner).await } else { Ok(None) }
     }
 
     async fn claim(&self, document: Option<i64>, owner: &Arc<str>) -> Result<Option<ReadingRow>, StoreError> {

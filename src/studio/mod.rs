@@ -27,7 +27,7 @@ pub use crate::studio::runs::standing::Standing;
 pub use crate::studio::runs::summaries::{add_usage, run_summary};
 pub use crate::studio::runs::traces::TraceQuery;
 pub use crate::studio::runs::work::Stop;
-pub use crate::studio::threads::attachments::{StoredFile, Upload};
+pub use crate::studio::threads::attachments::{Section, StoredFile, Upload};
 pub use crate::studio::usage::query::UsageWindow;
 pub use codegen::{ExportRequest, Exported};
 pub use doctor::{Check, Diagnosis, Examination, Level};

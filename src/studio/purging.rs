@@ -97,7 +97,7 @@ impl Studio {
     /// Removes files that nothing refers to and that were not removed when their rows were.
     async fn remove_left_files(&self, now: Timestamp, stop: &CancellationToken) -> Result<()> {
         let mut place = (String::new(), String::new());
-        while self.file_room().is_some() && !stop.is_cancelled() {
+        while self.world().files.is_some() && !stop.is_cancelled() {
             let after = place.clone();
             let left = self.reading(move |tx| Ok(attachments::due_to_remove(tx, (&after.0, &after.1), now, BATCH)?)).await?;
             let Some(last) = left.last() else { break };

@@ -70,6 +70,8 @@ pub enum OnCancel {
 /// The server that lends a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
+    /// The id of its definition.
+    pub id: &'a str,
     /// Its slug.
     pub server: &'a str,
     /// The tool's name there, which models may have to be shown differently.

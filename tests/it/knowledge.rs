@@ -3,6 +3,7 @@
 #[cfg(feature = "documents")]
 mod archive;
 mod documents;
+mod fair;
 mod http;
 mod languages;
 mod node;

@@ -5,6 +5,7 @@ mod authorized;
 mod cost;
 mod doubt;
 mod elicited;
+mod lost;
 mod peer;
 mod program;
 mod real;

@@ -6,7 +6,7 @@ use super::binding::{Bound, ToolTable};
 use super::words;
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::ToolCall;
-use crate::model::event::Decision;
+use crate::model::event::{CallServer, Decision};
 use crate::tools::schema;
 
 /// More calls of one turn than this are not run.
@@ -30,6 +30,8 @@ pub(super) struct Planned<'t, 'a> {
     pub(super) fate: CallDecision<'t, 'a>,
     /// A person decides, or decided, on it.
     pub(super) gated: bool,
+    /// The server that it is for, if it is one's.
+    pub(super) server: Option<CallServer>,
 }
 
 /// What becomes of the calls of a turn, in model order.
@@ -44,11 +46,25 @@ pub(super) fn plan<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_
 }
 
 fn refuse<'t, 'a>(call: &ToolCall, text: String) -> Planned<'t, 'a> {
-    Planned { call: call.clone(), fate: CallDecision::Refuse(text), gated: false }
+    Planned { call: call.clone(), fate: CallDecision::Refuse(text), gated: false, server: None }
 }
 
 fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: bool, call: &ToolCall) -> Planned<'t, 'a> {
-    let Some(bound) = tools.find(&call.name) else { return refuse(call, words::unknown_tool(&call.name, tools.names())) };
+    let decision = context.decision(&call.id);
+    if let Some(no) = decision.as_ref().filter(|decision| !decision.approved) {
+        let fate = CallDecision::Declined(words::declined(no.message.as_deref()));
+        return Planned { call: call.clone(), fate, gated: true, server: None };
+    }
+    let server = context.server_of(&call.id);
+    let Some(bound) = tools.find_for(call, server.as_ref()) else {
+        let unknown = || words::unknown_tool(&call.name, tools.names());
+        return refuse(call, server.map_or_else(unknown, |server| words::lost_tool(&server, &context.progress(&call.id), decision.is_some())));
+    };
+    let server = server.or_else(|| bound.server());
+    // What a person decided holds, whether the tool still asks for it or not.
+    if let Some(decision) = &decision {
+        return decided(call, bound, decision, server);
+    }
     if let Some(problem) = &call.invalid {
         return refuse(call, words::misfit(&call.name, std::slice::from_ref(problem)));
     }
@@ -56,27 +72,21 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
         return refuse(call, text);
     }
     if !tools.is_gated(bound) {
-        return Planned { call: call.clone(), fate: CallDecision::Run(bound), gated: false };
+        return Planned { call: call.clone(), fate: CallDecision::Run(bound), gated: false, server };
     }
     if !can_wait {
         return refuse(call, format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name));
     }
-    match context.decision(&call.id) {
-        Some(decision) => decided(call, bound, &decision),
-        None => Planned { call: call.clone(), fate: CallDecision::Wait, gated: true },
-    }
+    Planned { call: call.clone(), fate: CallDecision::Wait, gated: true, server }
 }
 
-fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision) -> Planned<'t, 'a> {
+fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision, server: Option<CallServer>) -> Planned<'t, 'a> {
     let mut call = call.clone();
-    if !decision.approved {
-        return Planned { call, fate: CallDecision::Declined(words::declined(decision.message.as_deref())), gated: true };
-    }
     if let Some(arguments) = &decision.arguments {
         call.arguments.clone_from(arguments);
     }
     let fate = misfit(bound, &call.arguments).map_or(CallDecision::Run(bound), CallDecision::Refuse);
-    Planned { call, fate, gated: true }
+    Planned { call, fate, gated: true, server }
 }
 
 fn misfit(bound: &Bound<'_>, arguments: &Value) -> Option<String> {

@@ -9,11 +9,12 @@ use super::search::{self, FIND_TOOLS};
 use super::specialist::{self, Specialist};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::{ToolChoice, ToolRef};
-use crate::model::event::{Fault, FaultCode};
+use crate::model::chat::ToolCall;
+use crate::model::event::{CallServer, Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};
 use crate::model::plan::NodeIndex;
 use crate::providers::{NativeTool, ToolOffer};
-use crate::tools::{BoundTool, NATIVE, names};
+use crate::tools::{BoundTool, NATIVE, Origin, names};
 
 /// What a tool name stands for.
 pub(super) enum Bound<'a> {
@@ -29,6 +30,18 @@ impl Bound<'_> {
             Self::Tool(tool) => &tool.offer,
             Self::Specialist(specialist) => &specialist.offer,
         }
+    }
+
+    /// The server that a call of it is for, if it is one's.
+    pub(super) fn server(&self) -> Option<CallServer> {
+        let Self::Tool(tool) = self else { return None };
+        let Origin { id, server, name } = tool.tool.origin()?;
+        Some(CallServer { id: id.to_owned(), slug: server.to_owned(), tool: name.to_owned() })
+    }
+
+    fn is_of(&self, server: &CallServer) -> bool {
+        let Self::Tool(tool) = self else { return false };
+        tool.tool.origin().is_some_and(|origin| origin.id == server.id && origin.name == server.tool)
     }
 }
 
@@ -123,6 +136,14 @@ impl<'a> ToolTable<'a> {
 
     pub(super) fn find(&self, name: &str) -> Option<&Bound<'a>> {
         self.bound.iter().find(|bound| bound.offer().name == name)
+    }
+
+    /// What a call is for: the tool of the server that it was told for, under whatever name that has now, never another server's.
+    pub(super) fn find_for(&self, call: &ToolCall, server: Option<&CallServer>) -> Option<&Bound<'a>> {
+        match server {
+            Some(server) => self.bound.iter().find(|bound| bound.is_of(server)),
+            None => self.find(&call.name),
+        }
     }
 
     /// The names that the model is shown from the beginning.

@@ -1,6 +1,6 @@
 //! Owns the turns of an agent: model call and tool calls, until an answer without calls or a pause.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures_util::{StreamExt, stream};
 
@@ -252,7 +252,8 @@ impl Speaker<'_> {
             return Ok(Made::All(Vec::new()));
         }
         let told: Vec<ToolCall> = calls.iter().map(|one| one.call.clone()).collect();
-        self.context.announce_tools(&told, self.scope.parent.as_deref()).await?;
+        let servers = calls.iter().filter_map(|one| Some((one.call.id.clone(), one.server.clone()?))).collect();
+        self.context.announce_tools(&told, servers, self.scope.parent.as_deref()).await?;
         let made = calls.iter().map(|one| self.make_one(one));
         // All of them end: one that is cut short must not keep the others from recording what they gave.
         let made: Vec<Result<ToolEnd, Fault>> = stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await;
@@ -281,12 +282,16 @@ impl Speaker<'_> {
     }
 
     fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
-        let waiting = calls.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait));
-        let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
+        let (mut waiting, mut servers) = (Vec::with_capacity(calls.len()), BTreeMap::new());
+        for one in calls.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait)) {
+            servers.extend(one.server.map(|server| (one.call.id.clone(), server)));
+            waiting.push(one.call);
+        }
+        let calls: Vec<ToolCall> = waiting;
         let message = words::waiting(calls.len(), &self.context.system().locale);
         let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
         let schemas = calls.iter().filter_map(schema).collect();
-        PauseReason::Approval { calls, message, schemas }
+        PauseReason::Approval { calls, message, schemas, servers }
     }
 
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.

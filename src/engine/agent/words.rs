@@ -1,6 +1,8 @@
 //! Owns the sentences that agents send to people and models.
 
+use crate::engine::calls::tool_calls::Progress;
 use crate::model::chat::Attachment;
+use crate::model::event::CallServer;
 use crate::model::texts::{Locale, text};
 
 /// What a user message says when it holds only files.
@@ -31,6 +33,21 @@ pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     let known: Vec<_> = known.collect();
     let known = if known.is_empty() { "there are no tools".to_owned() } else { format!("the tools are {}", known.join(", ")) };
     format!("There is no tool `{name}`; {known}.")
+}
+
+/// The tool result for a call whose server does not lend its tool any more.
+pub(super) fn lost_tool(server: &CallServer, progress: &Progress, approved: bool) -> String {
+    let CallServer { slug, tool, .. } = server;
+    let came = match progress {
+        Progress::None => "the call did not run",
+        Progress::Asked => "the call was not finished, and what a person answered to its question was sent to nobody",
+        Progress::Begun => "the call was begun there, it is not known whether it ran, and it was not made again",
+    };
+    let approved = if approved { "; the person's approval was for that server" } else { "" };
+    format!(
+        "The MCP server `{slug}` does not offer its tool `{tool}` any more: {came}. It is made at no other server{approved}. \
+         Call another of your tools if one fits, or say that this could not be done."
+    )
 }
 
 /// The note to a model about a deleted file.

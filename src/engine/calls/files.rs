@@ -14,7 +14,6 @@ use crate::model::event::Warning;
 use crate::model::parts::sniff::{self, FileType, plain_name};
 use crate::model::parts::{File, HELD, NewFile};
 use crate::providers::ChatReply;
-use crate::store::StoreError;
 use crate::store::files::attachments::{self, AttachmentRow, KeptFile};
 
 /// Files that are not kept and have a warning each.
@@ -142,7 +141,9 @@ impl StepContext {
     /// Writes bytes that do not lie in the database. They are noted to be removed until their entry is stored, so that they do not stay
     /// where it never is.
     async fn lay_down(&self, ready: &mut Ready) -> Result<(), String> {
-        let Some(room) = self.world().files.clone().filter(|_| !ready.kept.is_empty()) else { return Ok(()) };
+        if self.world().files.is_none() || ready.kept.is_empty() {
+            return Ok(());
+        }
         let due = Timestamp(self.world().clock.now().0.saturating_add(COMES));
         let tenant = Arc::clone(&self.run().tenant);
         let bytes = ready.kept.iter_mut().map(|file| (file.row.storage_key.clone(), file.content.take().unwrap_or_default()));
@@ -150,10 +151,7 @@ impl StepContext {
         let (owner, keys) = (Arc::clone(&tenant), bytes.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>());
         let note = self.world().store.write(move |tx| keys.iter().try_for_each(|key| attachments::to_remove(tx, &owner, key, due)));
         note.await.map_err(|error| unwritten(&error))?;
-        let put = self.world().store.read(move |_| {
-            let mut put = bytes.iter().map(|(key, bytes)| room.put(&tenant, key, bytes));
-            put.try_for_each(|put| put.map_err(|error| StoreError::Fault(error.to_string())))
-        });
+        let put = self.world().at_files(move |room| bytes.iter().try_for_each(|(key, bytes)| room.put(&tenant, key, bytes)));
         put.await.map_err(|error| unwritten(&error))
     }
 
@@ -168,7 +166,7 @@ impl StepContext {
     }
 }
 
-fn unwritten(error: &StoreError) -> String {
+fn unwritten(error: &impl std::fmt::Display) -> String {
     format!("they could not be stored: {error}; check the folder of `attachments.path` and its disk")
 }
 

@@ -1,5 +1,6 @@
 //! Owns tool calls: recorded before and after, never repeated after success, suspended while a person is asked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::engine::log::journal::Lost;
 use crate::model::Id;
 use crate::model::chat::ToolCall;
 use crate::model::event::{
-    Asked, CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PauseReason, ToolOutcome,
+    Asked, CallFinished, CallKind, CallOutcome, CallServer, CallStarted, DoubtAction, Event, Fault, FaultCode, PauseReason, ToolOutcome,
 };
 use crate::model::node::Node;
 use crate::model::redaction::is_masked;
@@ -31,18 +32,48 @@ pub enum ToolEnd {
     Asks(PauseReason),
 }
 
+/// How far a call without a result came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It was not begun.
+    None,
+    /// It asked a person, and is to be made again with the answer.
+    Asked,
+    /// It was begun, and nobody knows how it ended.
+    Begun,
+}
+
 impl StepContext {
-    /// Publishes the tool calls that the model requests; each call once.
+    /// Publishes the tool calls that the model requests, each call once, with the servers that they are for.
     ///
     /// # Errors
     /// When the run is lost.
-    pub async fn announce_tools(&self, calls: &[ToolCall], parent: Option<&str>) -> Result<(), Fault> {
+    pub async fn announce_tools(&self, calls: &[ToolCall], mut servers: BTreeMap<String, CallServer>, parent: Option<&str>) -> Result<(), Fault> {
         let known = self.open(|step| step.announced.clone()).unwrap_or_default();
         let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains_key(&call.id)).cloned().collect();
         if calls.is_empty() {
             return Ok(());
         }
-        self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned) })
+        servers.retain(|id, _| !known.contains_key(id));
+        self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned), servers })
+    }
+
+    /// The server that a call was told for, if it is a server's; calls of logs of earlier versions have none.
+    #[must_use]
+    pub fn server_of(&self, call_id: &str) -> Option<CallServer> {
+        self.open(|step| step.servers.get(call_id).cloned()).flatten()
+    }
+
+    /// How far a call without a result came.
+    #[must_use]
+    pub fn progress(&self, call_id: &str) -> Progress {
+        let key = format!("tool:{call_id}");
+        let came = self.open(|step| match step.calls.get(&key) {
+            Some(Call::Open(_)) => Progress::Begun,
+            _ if step.asked.contains_key(&key) => Progress::Asked,
+            _ => Progress::None,
+        });
+        came.unwrap_or(Progress::None)
     }
 
     /// Runs a tool, or returns its recorded result. It must not ask a person.

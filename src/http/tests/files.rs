@@ -5,6 +5,7 @@ use http::Request;
 use serde_json::json;
 
 use super::support::{ask, request, studio, with};
+use crate::studio::Studio;
 
 fn form(content: &str) -> Request<Bytes> {
     let part = "Content-Disposition: form-data; name=\"file\"; filename=\"a b.txt\"\r\nContent-Type: text/plain";
@@ -34,10 +35,17 @@ async fn files_are_taken_from_forms_and_given_back_safely() {
 
 #[tokio::test]
 async fn a_part_of_a_file_is_given_to_who_asks_for_it() {
-    let studio = studio(json!({}));
-    let url = ask(&studio, form("0123456789")).await.json()["url"].as_str().expect("a url").to_owned();
+    let home = tempfile::tempdir().expect("a folder");
+    let beside = json!({"attachments": {"path": home.path().join("room")}});
+    for keys in [json!({"attachments": {"path": ""}}), beside] {
+        gives_parts(&studio(keys)).await;
+    }
+}
+
+async fn gives_parts(studio: &Studio) {
+    let url = ask(studio, form("0123456789")).await.json()["url"].as_str().expect("a url").to_owned();
     let part = |range: &str| with(request("GET", &url, ""), "range", range);
-    let whole = ask(&studio, request("GET", &url, "")).await;
+    let whole = ask(studio, request("GET", &url, "")).await;
     assert_eq!((whole.status.as_u16(), whole.header("accept-ranges")), (200, "bytes"));
     for (range, wanted, content) in [
         ("bytes=0-3", "0123", "bytes 0-3/10"),
@@ -47,14 +55,14 @@ async fn a_part_of_a_file_is_given_to_who_asks_for_it() {
         ("bytes=8-99", "89", "bytes 8-9/10"),
         ("Bytes = 9-9", "9", "bytes 9-9/10"),
     ] {
-        let answer = ask(&studio, part(range)).await;
+        let answer = ask(studio, part(range)).await;
         assert_eq!((answer.status.as_u16(), answer.text(), answer.header("content-range")), (206, wanted, content), "{range}");
     }
     for odd in ["bytes=0-1,4-5", "bytes=3-1", "bytes=x", "bytes=", "items=0-1", "bytes=-"] {
-        assert_eq!((ask(&studio, part(odd)).await.status.as_u16(), ask(&studio, part(odd)).await.text()), (200, "0123456789"), "{odd}");
+        assert_eq!((ask(studio, part(odd)).await.status.as_u16(), ask(studio, part(odd)).await.text()), (200, "0123456789"), "{odd}");
     }
     for past in ["bytes=10-", "bytes=99-100", "bytes=-0"] {
-        let answer = ask(&studio, part(past)).await;
+        let answer = ask(studio, part(past)).await;
         assert_eq!((answer.status.as_u16(), answer.header("content-range"), answer.body.len()), (416, "bytes */10", 0), "{past}");
     }
 }

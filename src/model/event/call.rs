@@ -226,6 +226,17 @@ pub enum CallOutcome {
     Failed(Fault),
 }
 
+/// The tool of a server that a call is for, as it was found when the call was first told of. The call is made there or nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallServer {
+    /// The id of the server's definition, which no other server of that slug has.
+    pub id: String,
+    /// Its slug, for people.
+    pub slug: String,
+    /// The tool's name there, which models may be shown differently.
+    pub tool: String,
+}
+
 /// What a tool call gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {

@@ -10,6 +10,7 @@ mod step;
 pub(in crate::model) mod weight;
 mod warning;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use answer::{Answer, BackTo, BranchLink, Decision, DoubtAction, DoubtAnswer, Resumed, Retried};
-pub use call::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
+pub use call::{AskedWith, CallFinished, CallKind, CallOutcome, CallServer, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
 pub use created::{Created, EntityKind};
 pub use fallback::{ModelFallback, ModelName};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
@@ -130,6 +131,9 @@ pub enum Event {
         /// The call whose specialist asks, in Tool Mode.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_call_id: Option<String>,
+        /// The servers that the calls are for, by the calls' ids. Absent in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        servers: BTreeMap<String, CallServer>,
     },
     /// A call is about to be made: durable before it is.
     CallStarted(Arc<CallStarted>),

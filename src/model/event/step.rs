@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Change, Fault, Handle, OpenQuestion};
+use super::{CallServer, Change, Fault, Handle, OpenQuestion};
 use crate::model::Id;
 use crate::model::chat::{Message, ToolCall};
 use crate::model::memory::Summary;
@@ -183,5 +183,8 @@ pub enum PauseReason {
         /// What the arguments of each tool must fit, when a person edits them.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         schemas: BTreeMap<String, Value>,
+        /// The servers that the calls are for, by the calls' ids. Absent in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        servers: BTreeMap<String, CallServer>,
     },
 }

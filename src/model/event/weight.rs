@@ -1,9 +1,11 @@
 //! Owns the approximate size of an entry in bytes, to limit what is queued in memory.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::super::parts::Part;
-use super::{Answer, CallOutcome, Change, Event, Fault, PauseReason, PureOutcome, Turn};
+use super::{Answer, CallOutcome, CallServer, Change, Event, Fault, PauseReason, PureOutcome, Turn};
 
 /// About the bytes of what every entry has.
 const PLAIN: usize = 128;
@@ -20,15 +22,15 @@ impl Event {
             },
             Self::StepCompleted(done) => of_change(&done.change) + done.turn.as_ref().map_or(0, of_turn),
             Self::StepFailed { fault, .. } | Self::StepRetrying { fault, .. } | Self::Failed { fault, .. } => of_fault(fault),
-            Self::ToolsCalled { calls, .. } => calls.iter().map(|call| of_value(&call.arguments)).sum(),
+            Self::ToolsCalled { calls, servers, .. } => calls.iter().map(|call| of_value(&call.arguments)).sum::<usize>() + of_servers(servers),
             Self::CallStarted(call) => call.arguments.as_ref().map_or(0, of_value) + call.prompt.len() * 64,
             Self::CallFinished(call) => of_outcome(&call.outcome) + call.structured.as_ref().map_or(0, of_value) + call.made().len() * PLAIN,
             Self::PromptBuilt { parts, covers, .. } => parts.len() * 64 + covers.len() * 16,
             Self::Measured(measured) => of_value(&measured.output),
             Self::Paused(pause) => match &pause.reason {
                 PauseReason::Human { prompt, .. } => prompt.len(),
-                PauseReason::Approval { calls, schemas, .. } => {
-                    calls.iter().map(|call| of_value(&call.arguments)).chain(schemas.values().map(of_value)).sum()
+                PauseReason::Approval { calls, schemas, servers, .. } => {
+                    calls.iter().map(|call| of_value(&call.arguments)).chain(schemas.values().map(of_value)).sum::<usize>() + of_servers(servers)
                 }
             },
             Self::Resumed(resumed) => match &resumed.answer {
@@ -52,6 +54,10 @@ impl Event {
             | Self::Cancelled { .. } => 0,
         }
     }
+}
+
+fn of_servers(servers: &BTreeMap<String, CallServer>) -> usize {
+    servers.iter().map(|(call, server)| PLAIN + call.len() + server.slug.len() + server.tool.len()).sum()
 }
 
 fn of_change(change: &Change) -> usize {

@@ -367,7 +367,8 @@ fn in_step(step: &mut OpenStep, event: &Event) {
         step.covers.extend(covers);
     } else if let Event::Measured(measured) = event {
         step.measured.insert(measured.key.clone());
-    } else if let Event::ToolsCalled { calls, parent_call_id, .. } = event {
+    } else if let Event::ToolsCalled { calls, parent_call_id, servers, .. } = event {
+        step.servers.extend(servers.clone());
         step.announced.extend(calls.iter().map(|call| (call.id.clone(), parent_call_id.clone())));
     } else if let Event::CallStarted(call) = event {
         if let Some(id) = &call.call_id {
@@ -379,6 +380,9 @@ fn in_step(step: &mut OpenStep, event: &Event) {
         }
         step.calls.insert(call.key.clone(), Call::Open(Arc::clone(call)));
     } else if let Event::Paused(pause) = event {
+        if let PauseReason::Approval { servers, .. } = &pause.reason {
+            step.servers.extend(servers.clone());
+        }
         step.gated.extend(calls_of(event).into_iter().flatten().map(|call| call.id.clone()));
         step.pause = Some(pause.clone());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, Asked, CallOutcome, CallStarted, Decision, DoubtAnswer, FaultCode, LaneId, PartHash, Pause, StepStarted, Turn,
+    Answer, Asked, CallOutcome, CallServer, CallStarted, Decision, DoubtAnswer, FaultCode, LaneId, PartHash, Pause, StepStarted, Turn,
 };
 use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
@@ -109,6 +109,8 @@ pub struct OpenStep {
     pub calls: HashMap<String, Call>,
     /// Published tool calls, and for each the call whose specialist made it.
     pub announced: HashMap<String, Option<String>>,
+    /// The servers that its tool calls are for, by the calls' ids.
+    pub servers: HashMap<String, CallServer>,
     /// Prompts by name.
     pub prompts: HashMap<String, Vec<PartHash>>,
     /// Messages that a summary made in this step stands for.
@@ -216,6 +218,7 @@ impl OpenStep {
             fault: None,
             calls: HashMap::new(),
             announced: HashMap::new(),
+            servers: HashMap::new(),
             prompts: HashMap::new(),
             covers: Vec::new(),
             measured: HashSet::new(),

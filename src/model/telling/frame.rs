@@ -1,11 +1,12 @@
 //! Owns one frame: its event, name, number and approximate size.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::event::{CallOutcome, Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
+use super::super::event::{CallOutcome, CallServer, Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
 use super::super::plan::{NodeIndex, Plan};
 use super::super::run::Status;
 use super::super::usage::Usage;
@@ -338,13 +339,17 @@ const fn end_of(event: &Event, chat: bool) -> &'static str {
     }
 }
 
-/// Calls that wait for approval, as they are shown.
+/// Calls that wait for approval, as they are shown: with the server that gets them, if it is one's.
 #[must_use]
-pub fn pending_tools(calls: &[super::super::chat::ToolCall]) -> Vec<Value> {
-    calls
-        .iter()
-        .map(|call| serde_json::json!({"name": call.name, "arguments": call.arguments, "call_id": call.id}))
-        .collect()
+pub fn pending_tools(calls: &[super::super::chat::ToolCall], servers: &BTreeMap<String, CallServer>) -> Vec<Value> {
+    let shown = |call: &super::super::chat::ToolCall| {
+        let mut shown = serde_json::json!({"name": call.name, "arguments": call.arguments, "call_id": call.id});
+        if let Some(server) = servers.get(&call.id) {
+            shown["server"] = server.slug.as_str().into();
+        }
+        shown
+    };
+    calls.iter().map(shown).collect()
 }
 
 pub(super) const fn reason_of(pause: &Pause) -> &'static str {

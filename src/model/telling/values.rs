@@ -75,7 +75,7 @@ impl Frame {
     }
 
     pub(super) fn tool_call(&self, object: &mut Object<'_>, entry: &Entry, index: usize) {
-        let Event::ToolsCalled { step, calls, parent_call_id } = &entry.event else { return };
+        let Event::ToolsCalled { step, calls, parent_call_id, .. } = &entry.event else { return };
         let Some(call) = calls.get(index) else { return };
         let chat = self.facts().created.entity == EntityKind::Agent;
         if !chat {

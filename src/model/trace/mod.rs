@@ -98,7 +98,7 @@ impl Trace {
                 self.with(*step, |step| step.fail(now, fault));
             }
             Event::Paused(pause) => self.with(pause.step, |step| step.pause(now)),
-            Event::ToolsCalled { step, calls, parent_call_id: Some(parent) } => {
+            Event::ToolsCalled { step, calls, parent_call_id: Some(parent), .. } => {
                 self.parents.extend(calls.iter().map(|call| ((*step, call.id.clone()), parent.clone())));
             }
             Event::CallStarted(call) => self.call_started(entry, call),

@@ -27,7 +27,7 @@ pub fn checkpoint(run: &Run) -> Option<Value> {
     });
     match &pause.reason {
         PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
-        PauseReason::Approval { calls, .. } => shown["pending_tools"] = pending_tools(calls).into(),
+        PauseReason::Approval { calls, servers, .. } => shown["pending_tools"] = pending_tools(calls, servers).into(),
     }
     if let (Some(branch), Some((_, parent))) = (&lane.branch, root) {
         shown["kind"] = "parallel".into();
@@ -99,9 +99,9 @@ pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<Value> {
         });
         match &pause.reason {
             PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
-            PauseReason::Approval { calls, message, .. } => {
+            PauseReason::Approval { calls, message, servers, .. } => {
                 shown["message"] = message.as_str().into();
-                shown["pending_tools"] = pending_tools(calls).into();
+                shown["pending_tools"] = pending_tools(calls, servers).into();
             }
         }
         if let Some(branch) = &lane.branch {

@@ -96,11 +96,11 @@ pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Optio
     Ok(found.flatten())
 }
 
-/// The first bytes of a file that is kept in the database.
-pub fn head(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+/// So many bytes of a file that is kept in the database, or as many as there are, behind so many others.
+pub fn part(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, skipped: u64, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let found = tx.query_one(
-        "SELECT substr(content, 1, CAST($3 AS INTEGER)) FROM #attachments WHERE tenant = $1 AND storage_key = $2",
-        params![tenant, storage_key, most],
+        "SELECT substr(content, CAST($3 AS INTEGER), CAST($4 AS INTEGER)) FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+        params![tenant, storage_key, skipped.saturating_add(1), most],
         |row| row.opt_blob(0).map(|bytes| bytes.map(<[u8]>::to_vec)),
     )?;
     Ok(found.flatten())

@@ -1,27 +1,62 @@
-//! Owns the folder of uploaded files: one file per key under opaque names, one folder per tenant.
+//! Owns the folder of uploaded files: one file per key under opaque names, one folder per tenant, and the threads that work in it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 /// What the name of a file ends with while it is written.
 const COMING: &str = "coming";
 
+/// Threads that work in the folder at once.
+const AT_ONCE: usize = 8;
+/// How long work waits for one of them.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// The folder.
 #[derive(Clone, Debug)]
-pub struct FileRoom(PathBuf);
+pub struct FileRoom {
+    path: PathBuf,
+    places: Arc<Semaphore>,
+}
 
 impl FileRoom {
     /// At a path; made with the first file.
     #[must_use]
-    pub const fn new(path: PathBuf) -> Self {
-        Self(path)
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Works in it on a thread for that: a disk that stands still holds up nothing but files.
+    ///
+    /// # Errors
+    /// What the disk says; `TimedOut` when nothing was done because so much else waits for the disk.
+    pub async fn work<T: Send + 'static>(&self, runtime: &Handle, work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static) -> io::Result<T> {
+        let room = self.clone();
+        let worked = runtime.spawn(async move {
+            let Ok(Ok(place)) = timeout(PATIENCE, Arc::clone(&room.places).acquire_owned()).await else {
+                let text = format!("{AT_ONCE} reads and writes wait for the disk, and this one was not begun within {} s", PATIENCE.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            };
+            let worked = spawn_blocking(move || {
+                let worked = work(&room);
+                drop(place);
+                worked
+            });
+            worked.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        });
+        worked.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
     fn folder(&self, tenant: &str) -> PathBuf {
-        self.0.join(&hex(tenant)[..32])
+        self.path.join(&hex(tenant)[..32])
     }
 
     fn path(&self, tenant: &str, key: &str) -> PathBuf {
@@ -46,10 +81,13 @@ impl FileRoom {
         fs::read(self.path(tenant, key))
     }
 
-    /// The first bytes of a key.
-    pub fn head(&self, tenant: &str, key: &str, most: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        File::open(self.path(tenant, key))?.take(most).read_to_end(&mut bytes)?;
+    /// So many bytes of a key, or as many as there are, behind so many others.
+    pub fn part(&self, tenant: &str, key: &str, skipped: u64, most: u64) -> io::Result<Vec<u8>> {
+        let (mut file, mut bytes) = (File::open(self.path(tenant, key))?, Vec::new());
+        if skipped > 0 {
+            file.seek(SeekFrom::Start(skipped))?;
+        }
+        file.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -104,6 +142,7 @@ mod tests {
         room.put("b", "k", b"two").expect("stored");
         assert_eq!(room.get("a", "k").expect("there"), b"one");
         assert_eq!(room.get("b", "k").expect("there"), b"two");
+        assert_eq!(room.part("b", "k", 1, 9).expect("there"), b"wo");
         assert!(room.get("a", "../../etc/passwd").is_err());
         fs::write(room.path("a", "k").with_extension(COMING), b"on").expect("written");
         room.remove("a", "k").expect("removed");

@@ -108,6 +108,31 @@ pub fn claim(
     )
 }
 
+/// The reading that an owner begins next: of the tenants with the fewest readings at work there, at most so many, the one that has waited
+/// longest of those that are due.
+pub fn next_for(tx: &mut Tx<'_>, owner: &str, now: Timestamp, most: u64) -> Result<Option<i64>, StoreError> {
+    tx.query_one(
+        "SELECT r.no FROM #readings r LEFT JOIN \
+         (SELECT tenant, COUNT(*) AS busy FROM #readings WHERE state = 'working' AND owner = $1 GROUP BY tenant) w ON w.tenant = r.tenant \
+         WHERE r.state = 'waiting' AND r.available_at <= $2 AND COALESCE(w.busy, 0) <= $3 ORDER BY COALESCE(w.busy, 0), r.available_at, r.no LIMIT 1",
+        params![owner, now.0, most],
+        |row| row.int(0),
+    )
+}
+
+/// Takes a reading, if it still waits.
+pub fn claim_one(tx: &mut Tx<'_>, no: i64, owner: &str, until: Timestamp) -> Result<Option<ReadingRow>, StoreError> {
+    tx.query_one(
+        concat!(
+            "UPDATE #readings SET state = 'working', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, available_at = NULL \
+             WHERE no = $3 AND state = 'waiting' RETURNING ",
+            columns!()
+        ),
+        params![owner, until.0, no],
+        of_row,
+    )
+}
+
 /// Who holds readings, with the earliest and the latest end of their leases.
 pub fn holders(tx: &mut Tx<'_>) -> Result<Vec<(Option<String>, Timestamp, Timestamp)>, StoreError> {
     tx.query("SELECT owner, MIN(lease_until), MAX(lease_until) FROM #readings WHERE state = 'working' GROUP BY owner", params![], |row| {

@@ -10,6 +10,7 @@ mod rest;
 mod searches;
 mod server;
 mod sizes;
+mod turns;
 mod usages;
 
 use std::sync::Arc;

@@ -47,7 +47,7 @@ impl Studio {
             let base = must_find_base(tx, &tenant, &base, &config)?;
             let document = must_find_document(tx, &tenant, &base, &id)?;
             let bytes = table::content(tx, document.no)?.unwrap_or_default();
-            Ok(StoredFile { mime_type: document.mime_type, name: Some(document.name), bytes: bytes.into() })
+            Ok(StoredFile { mime_type: document.mime_type, name: Some(document.name), size: bytes.len() as u64, bytes: bytes.into() })
         })
         .await
     }

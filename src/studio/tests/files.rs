@@ -170,3 +170,98 @@ async fn a_request_whose_file_was_removed_since_it_was_looked_up_is_refused_and_
     assert_eq!(status().await, "awaiting_input");
     crate::engine::resume(studio.world(), &scope.tenant, &run, &reply(Vec::new()), false).await.expect("answered");
 }
+
+/// A file that answers nobody until it is let go.
+#[cfg(unix)]
+struct Stuck(std::path::PathBuf);
+
+#[cfg(unix)]
+impl Stuck {
+    /// In place of the only file in a folder.
+    fn in_place_of(folder: &std::path::Path) -> Self {
+        let only = |folder: &std::path::Path| std::fs::read_dir(folder).expect("a folder").next().expect("an entry").expect("an entry").path();
+        let path = only(&only(folder));
+        std::fs::rename(&path, path.with_extension("away")).expect("moved");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("a program").success());
+        Self(path)
+    }
+
+    /// Opened to write, without waiting for a reader.
+    fn writer(&self) -> std::fs::File {
+        std::fs::OpenOptions::new().read(true).write(true).open(&self.0).expect("opened")
+    }
+
+    /// Whoever waits reads its end, and whoever comes later the file.
+    fn let_go(&self) {
+        let pipe = self.writer();
+        std::fs::rename(self.0.with_extension("away"), &self.0).expect("moved back");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(pipe);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_stands_still_holds_up_files_alone() {
+    if crate::place::on_server("").is_some() {
+        return; // The database keeps them.
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let studio = studio_with(&json!({"database": {"path": home.path().join("s.sqlite")}, "attachments": {"path": home.path().join("room")}}));
+    let key = text(&studio.upload(&scope(), file("a.txt", None, None, b"hello")).await.expect("stored"), "storage_key").to_owned();
+    let stuck = Stuck::in_place_of(&home.path().join("room"));
+    let read = || {
+        let (studio, key) = (studio.clone(), key.clone());
+        tokio::spawn(async move { studio.attachment(&scope(), &key).await.map(|file| file.bytes) })
+    };
+    let reads: Vec<_> = (0..12).map(|_| read()).collect();
+    let of_run = {
+        let (studio, key) = (studio.clone(), key.clone());
+        tokio::spawn(async move { studio.world().file("", None, &key).await.is_ok() })
+    };
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let soon = std::time::Duration::from_secs(2);
+    let others = tokio::time::timeout(soon, async {
+        for _ in 0..20 {
+            studio.list(&scope(), Resource::Agent, crate::studio::ListQuery::default()).await.expect("a list");
+        }
+    });
+    let others = others.await;
+    let asker = scope();
+    let known = studio.attachment_part(&asker, &key, |_| crate::studio::Section::None);
+    let known = tokio::time::timeout(soon, known).await.ok().map(|file| file.expect("the row").size);
+    let waits = reads.iter().filter(|read| !read.is_finished()).count();
+    stuck.let_go();
+    assert!(others.is_ok(), "other reads wait for the disk");
+    assert_eq!((known, waits), (Some(5), 12));
+    for read in reads {
+        read.await.expect("no panic").expect("read");
+    }
+    assert!(of_run.await.expect("no panic"));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_file_is_read_without_the_rest() {
+    use std::io::Write as _;
+    if crate::place::on_server("").is_some() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let studio = studio_with(&json!({"database": {"path": home.path().join("s.sqlite")}, "attachments": {"path": home.path().join("room")}}));
+    let key = text(&studio.upload(&scope(), file("a.txt", None, None, b"0123456789")).await.expect("stored"), "storage_key").to_owned();
+    let part = |skipped, count| {
+        let (studio, key) = (studio.clone(), key.clone());
+        async move { studio.attachment_part(&scope(), &key, move |_| crate::studio::Section::Part { skipped, count }).await.map(|file| file.bytes) }
+    };
+    assert_eq!(part(4, 3).await.expect("read"), "456");
+    assert_eq!(refusal(part(8, 3).await), "store_unavailable");
+    let stuck = Stuck::in_place_of(&home.path().join("room"));
+    // It never ends: who reads more than was asked for waits.
+    let mut writer = stuck.writer();
+    writer.write_all(b"0123456789").expect("written");
+    let read = tokio::time::timeout(std::time::Duration::from_secs(5), part(0, 4)).await;
+    stuck.let_go();
+    drop(writer);
+    assert_eq!(read.expect("it reads no more than that").expect("read"), "0123");
+}

@@ -1,5 +1,6 @@
 //! Owns uploaded files: storing and reading them, and who may read them.
 
+use std::io;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -44,8 +45,26 @@ pub struct StoredFile {
     pub mime_type: String,
     /// The name that it had.
     pub name: Option<String>,
-    /// Its bytes.
+    /// How many bytes it has.
+    pub size: u64,
+    /// Those that were asked for.
     pub bytes: Bytes,
+}
+
+/// Which bytes of a file are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// None: what is known of the file is enough.
+    None,
+    /// All.
+    Whole,
+    /// So many behind so many others.
+    Part {
+        /// Those before them.
+        skipped: u64,
+        /// How many.
+        count: u64,
+    },
 }
 
 /// What a file is, or why it is not taken.
@@ -100,9 +119,10 @@ pub fn known_files(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) ->
 }
 
 impl Studio {
-    /// Where files lie; none when the database keeps them.
-    pub(in crate::studio) fn file_room(&self) -> Option<FileRoom> {
-        self.world().files.clone()
+    /// Works in the folder of files, on a thread for that.
+    async fn at_files<T: Send + 'static>(&self, work: impl FnOnce(&FileRoom) -> io::Result<T> + Send + 'static) -> Result<io::Result<T>> {
+        self.runtime()?;
+        Ok(self.world().at_files(work).await)
     }
 
     /// Takes a file in: `{storage_key, mime_type, name, type, size_bytes}`.
@@ -128,14 +148,14 @@ impl Studio {
 
     /// Stores the bytes first, then what is known of them. Until then they are noted to be removed, so that they do not stay where it comes to nothing.
     async fn keep(&self, tenant: &Arc<str>, row: AttachmentRow, bytes: Bytes) -> Result<()> {
-        let Some(room) = self.file_room() else {
+        if self.world().files.is_none() {
             let tenant = Arc::clone(tenant);
             return self.writing(move |tx| Ok(table::insert(tx, &tenant, &row, Some(&bytes))?)).await;
-        };
+        }
         let (owner, key, due) = (Arc::clone(tenant), row.storage_key.clone(), Timestamp(row.created_at.0.saturating_add(COMES)));
         self.writing(move |tx| Ok(table::to_remove(tx, &owner, &key, due)?)).await?;
         let (folder, key) = (Arc::clone(tenant), row.storage_key.clone());
-        let put = self.reading(move |_| Ok(room.put(&folder, &key, &bytes).map_err(unwritten)?)).await;
+        let put = self.at_files(move |room| room.put(&folder, &key, &bytes)).await?.map_err(unwritten);
         let (owner, key) = (Arc::clone(tenant), row.storage_key.clone());
         let stored = match put {
             Ok(()) => self.writing(move |tx| Ok(table::insert(tx, &owner, &row, None)?)).await,
@@ -149,16 +169,47 @@ impl Studio {
 
     /// A file's bytes.
     pub async fn attachment(&self, scope: &Scope, key: &str) -> Result<StoredFile> {
-        let (tenant, user, key, room) = (Arc::clone(&scope.tenant), user_id(scope), key.to_owned(), self.file_room());
-        self.reading(move |tx| {
-            let row = readable(tx, &tenant, user.as_deref(), &key)?;
-            let bytes = match table::content(tx, &tenant, &key)? {
-                Some(bytes) => bytes,
-                None => lying(room.as_ref(), &tenant, &key)?,
+        self.attachment_part(scope, key, |_| Section::Whole).await
+    }
+
+    /// A part of a file's bytes, chosen by how many there are.
+    pub async fn attachment_part(&self, scope: &Scope, key: &str, section: impl Fn(u64) -> Section + Send + 'static) -> Result<StoredFile> {
+        let (tenant, user, name) = (Arc::clone(&scope.tenant), user_id(scope), key.to_owned());
+        let found = self.reading(move |tx| {
+            let row = readable(tx, &tenant, user.as_deref(), &name)?;
+            let section = section(row.size);
+            let kept = match section {
+                Section::None => Some(Vec::new()),
+                Section::Whole => table::content(tx, &tenant, &name)?,
+                Section::Part { skipped, count } => table::part(tx, &tenant, &name, skipped, count)?,
             };
-            Ok(StoredFile { mime_type: row.mime_type, name: row.name, bytes: bytes.into() })
+            Ok((row, section, kept))
+        });
+        let (row, section, kept) = found.await?;
+        let bytes = match kept {
+            Some(kept) => kept,
+            None => self.lying(scope, key, section).await?,
+        };
+        Ok(StoredFile { mime_type: row.mime_type, name: row.name, size: row.size, bytes: bytes.into() })
+    }
+
+    /// The bytes of a file in its folder; none if another process has deleted them.
+    async fn lying(&self, scope: &Scope, key: &str, section: Section) -> Result<Vec<u8>> {
+        let (tenant, name) = (Arc::clone(&scope.tenant), key.to_owned());
+        let read = self.at_files(move |room| match section {
+            Section::None | Section::Whole => room.get(&tenant, &name),
+            Section::Part { skipped, count } => {
+                let bytes = room.part(&tenant, &name, skipped, count)?;
+                if bytes.len() as u64 == count { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+            }
+        });
+        read.await?.map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                return Error::not_found("attachment", key);
+            }
+            let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
+            Error::new(Kind::StoreUnavailable, text).caused_by(error)
         })
-        .await
     }
 
     /// Deletes a file that nothing refers to.
@@ -180,18 +231,6 @@ impl Studio {
     }
 }
 
-/// The bytes of a file in its folder; none if another process has deleted them.
-fn lying(room: Option<&FileRoom>, tenant: &str, key: &str) -> Result<Vec<u8>> {
-    let gone = || Error::not_found("attachment", key);
-    room.ok_or_else(gone)?.get(tenant, key).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
-            return gone();
-        }
-        let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
-        Error::new(Kind::StoreUnavailable, text).caused_by(error)
-    })
-}
-
 /// Removes the bytes of files whose rows are gone. What cannot be removed stays noted, and the next purge tries again.
 pub(crate) async fn remove_files(studio: &Studio, tenant: &Arc<str>, keys: Vec<String>) {
     let files = keys.into_iter().map(|key| (tenant.to_string(), key)).collect();
@@ -202,9 +241,11 @@ pub(crate) async fn remove_files(studio: &Studio, tenant: &Arc<str>, keys: Vec<S
 
 /// Removes bytes of files from their folder, by tenant and storage key, and the notes of those that are gone.
 pub(in crate::studio) async fn remove_noted(studio: &Studio, files: Vec<(String, String)>) -> Result<()> {
-    let Some(room) = studio.file_room().filter(|_| !files.is_empty()) else { return Ok(()) };
-    let removed = studio.reading(move |_| {
-        let mut gone = files.clone();
+    if studio.world().files.is_none() || files.is_empty() {
+        return Ok(());
+    }
+    let removed = studio.at_files(move |room| {
+        let mut gone = files;
         gone.retain(|(tenant, key)| match room.remove(tenant, key) {
             Ok(()) => true,
             Err(error) => {
@@ -214,14 +255,17 @@ pub(in crate::studio) async fn remove_noted(studio: &Studio, files: Vec<(String,
         });
         Ok(gone)
     });
-    let gone = removed.await?;
+    let gone = removed.await?.map_err(|error| {
+        let text = format!("files that nothing refers to were not removed: {error}; check the folder of `attachments.path` and its disk");
+        Error::new(Kind::StoreUnavailable, text).caused_by(error)
+    })?;
     if gone.is_empty() {
         return Ok(());
     }
     studio.writing(move |tx| Ok(gone.iter().try_for_each(|(tenant, key)| table::removed(tx, tenant, key))?)).await
 }
 
-fn unwritten(error: std::io::Error) -> Error {
+fn unwritten(error: io::Error) -> Error {
     let text = format!("the file could not be stored: {error}; check the folder of `attachments.path` and its disk");
     Error::new(Kind::StoreUnavailable, text).caused_by(error)
 }

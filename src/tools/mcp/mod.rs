@@ -179,6 +179,6 @@ impl Tool for McpTool {
     }
 
     fn origin(&self) -> Option<Origin<'_>> {
-        Some(Origin { server: &self.server.slug, name: &self.name })
+        Some(Origin { id: &self.server.id, server: &self.server.slug, name: &self.name })
     }
 }

@@ -22,6 +22,8 @@ const TIMEOUT_MS: u64 = 30_000;
 /// A server as it is defined, by the configuration or in the studio.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
+    /// Of its definition: a server that is made again under the same slug has another one.
+    pub(super) id: String,
     pub(super) slug: String,
     pub(super) enabled: bool,
     pub(super) only: Vec<String>,
@@ -95,19 +97,21 @@ impl Server {
     /// The configuration does not define it any more.
     pub(super) fn read(config: &Config, body: &Value) -> Result<Self, Fault> {
         let slug = text(body, "slug").unwrap_or_default();
+        let id = text(body, "id").unwrap_or_else(|| slug.clone());
         if body.get("locked").and_then(Value::as_bool) != Some(true) {
-            return Ok(Self::of(slug, body, false));
+            return Ok(Self::of((id, slug), body, false));
         }
         let own = config.mcp.servers.get(&slug);
-        own.map(|own| Self::of(slug.clone(), own, true))
+        own.map(|own| Self::of((id, slug.clone()), own, true))
             .ok_or_else(|| unavailable(&slug, "is no longer defined by the configuration (`mcp.servers`)"))
     }
 
-    fn of(slug: String, body: &Value, own: bool) -> Self {
+    fn of((id, slug): (String, String), body: &Value, own: bool) -> Self {
         let flag = |key: &str, usual| body.get(key).and_then(Value::as_bool).unwrap_or(usual);
         let url = text(body, "url").unwrap_or_default();
         let usual = if url.is_empty() { "stdio" } else { "http" };
         Self {
+            id,
             slug,
             enabled: flag("enabled", true),
             only: texts(body, "only"),

@@ -35,6 +35,8 @@ impl Manner {
 pub struct Peer {
     pub manner: Manner,
     grown: bool,
+    /// The only tools that it has; named by the variable `LENDS`.
+    lends: Option<String>,
     asked: Vec<Value>,
     /// What the client said that it is able to do.
     able: Value,
@@ -44,7 +46,7 @@ pub struct Peer {
 
 impl Peer {
     pub const fn new(manner: Manner) -> Self {
-        Self { manner, grown: false, asked: Vec::new(), able: Value::Null, waiting: Vec::new() }
+        Self { manner, grown: false, lends: None, asked: Vec::new(), able: Value::Null, waiting: Vec::new() }
     }
 
     /// What it says to a message; the last of it is the answer.
@@ -77,12 +79,19 @@ impl Peer {
         let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
         let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once", "inquire", "flood", "repeat"];
         names.extend(self.grown.then_some("grown"));
+        if let Some(lends) = self.lends.as_deref() {
+            names.retain(|name| lends.split(',').any(|one| one == *name));
+        }
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
     }
 
     fn call(&mut self, id: &Value, params: &Value) -> Vec<Value> {
         self.asked.push(params.clone());
+        if let Some(path) = std::env::var_os("CALLS") {
+            let mut calls = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("a file");
+            writeln!(calls, "{}", params["name"]).expect("written");
+        }
         let arguments = &params["arguments"];
         let text = |text: String| json!({"resultType": "complete", "content": [{"type": "text", "text": text}]});
         let mut before = Vec::new();
@@ -211,6 +220,7 @@ fn form(params: &Value) -> Value {
 /// The program: a message a line in, a message a line out.
 pub fn speak_over_pipes() {
     let mut peer = Peer::new(Manner::named(&std::env::var("PEER").unwrap_or_default()));
+    peer.lends = std::env::var("LENDS").ok();
     if peer.manner == Manner::Broken {
         eprintln!("the peer has no configuration");
         std::process::exit(2);
