@@ -27,9 +27,25 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
   const startLabel = useEditor((s) => startName(s.graph));
   const tokens = useMemo(() => view.usage?.total_tokens ?? Object.values(view.steps).reduce((sum, s) => sum + (s.tokens ?? 0), 0), [view]);
   const errors = issues.filter((i) => i.severity === 'error').length;
+  const problems = {
+    id: 'problems' as const,
+    label: t('tab.problems'),
+    badge: issues.length || undefined,
+    tone: errors ? 'fail' : 'wait',
+  };
+  const toggle = (
+    <Button
+      look="ghost"
+      small
+      icon={dockOpen ? ChevronDown : ChevronUp}
+      label={t('editor.dock')}
+      aria-expanded={dockOpen}
+      onClick={() => panel({ dockOpen: !dockOpen })}
+    />
+  );
   return (
     <section className={`dock${dockOpen ? '' : ' shut'}`} aria-label={t('editor.dock')}>
-      <DockChat onRun={onRun} open={dockOpen} />
+      <DockChat onRun={onRun} open={dockOpen} toggle={toggle} problems={problems} providers={providers} />
       <div className="dl-r">
         <Tabs
           label={t('editor.dock')}
@@ -39,7 +55,7 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
             { id: 'timeline', label: t('tab.timeline') },
             { id: 'events', label: t('tab.events'), badge: view.events.length || undefined },
             { id: 'state', label: t('tab.state') },
-            { id: 'problems', label: t('tab.problems'), badge: issues.length || undefined, tone: errors ? 'fail' : 'wait' },
+            problems,
           ]}
         >
           <span className="sp" />
@@ -57,14 +73,7 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
                 {t('editor.opentrace')}
               </LinkButton>
             )}
-            <Button
-              look="ghost"
-              small
-              icon={dockOpen ? ChevronDown : ChevronUp}
-              label={t('editor.dock')}
-              aria-expanded={dockOpen}
-              onClick={() => panel({ dockOpen: !dockOpen })}
-            />
+            {toggle}
           </span>
         </Tabs>
         {dockOpen && dock === 'timeline' && (
