@@ -10,6 +10,7 @@ import { Tabs } from '../parts/tabs';
 import { startName } from '../run/rows';
 import { useRun } from '../run/store';
 import { Timeline } from '../run/timeline';
+import { useWidth } from '../shell/place';
 import type { Providers } from '../api/types';
 import { DockChat } from './dock-chat';
 import { panel, usePanels } from './panel';
@@ -20,6 +21,7 @@ const Events = lazy(() => import('./events'));
 
 export function Dock({ providers, onRun }: { providers?: Providers; onRun: (message: string) => void }): ReactElement {
   const { dock, dockOpen } = usePanels();
+  const narrow = useWidth() === 'narrow';
   const view = useRun((s) => s.view);
   const issues = useEditor((s) => s.issues);
   const chosen = useEditor(only);
@@ -61,6 +63,7 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
           <span className="sp" />
           <span className="row mut small hide-s" style={{ paddingRight: 6, whiteSpace: 'nowrap' }}>
             {view.status !== 'idle' &&
+              !narrow &&
               [
                 view.end && duration(view.end - view.start),
                 tokens > 0 && `${count(tokens)} ${t('tok')}`,
@@ -69,8 +72,8 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
                 .filter(Boolean)
                 .join(' · ')}
             {view.traceId && (
-              <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>
-                {t('editor.opentrace')}
+              <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight} label={t('editor.opentrace')}>
+                {!narrow && t('editor.opentrace')}
               </LinkButton>
             )}
             {toggle}
