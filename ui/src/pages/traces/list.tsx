@@ -306,7 +306,7 @@ function TraceRow({
         <Status status={run.status} bare />
       </td>
       {!plain && (
-        <td className="hide-m" style={{ maxWidth: 'min(210px, 15vw)' }}>
+        <td className="hide-m" style={{ maxWidth: 'min(210px, 13vw)' }}>
           <span className="name2">
             <EntityTile type={run.entity_type} />
             <span className="trunc">{run.entity_name ?? t('traces.deleted')}</span>
