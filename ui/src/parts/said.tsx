@@ -3,7 +3,7 @@ import { Fragment, type ReactElement, type ReactNode } from 'react';
 import { tx } from '../i18n';
 
 export const Said = ({ text }: { text: string }): ReactElement => (
-  <>
+  <span>
     {text.split('`').map((part, n) =>
       n % 2 ? (
         <code key={n} className="mono">
@@ -13,7 +13,7 @@ export const Said = ({ text }: { text: string }): ReactElement => (
         <Fragment key={n}>{part}</Fragment>
       ),
     )}
-  </>
+  </span>
 );
 
 /** What a code of a failure or a warning means, in the language of the pages; the engine's sentence says more, in English. */
