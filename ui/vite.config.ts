@@ -27,8 +27,13 @@ const COMMON = new RegExp(
 export default defineConfig({
   base: './',
   plugins: [react()],
-  // The package as it is written: the pages are its first user.
-  resolve: { alias: { '@wfstudio/client': fileURLToPath(new URL('../bindings/client/src/index.ts', import.meta.url)) } },
+  resolve: {
+    alias: {
+      // The package as it is written: the pages are its first user.
+      '@wfstudio/client': fileURLToPath(new URL('../bindings/client/src/index.ts', import.meta.url)),
+      'd3-color': fileURLToPath(new URL('src/graph/no-colours.ts', import.meta.url)),
+    },
+  },
   worker: { format: 'es' },
   build: {
     outDir: 'dist',

@@ -160,6 +160,8 @@ mod tests {
             ("the class `A` is abstract", "a classe `A` é abstrata"),
             ("a.php:3: the class `A` is abstract", "a.php:3: a classe `A` é abstrata"),
             ("a.php:3: name is required", "a.php:3: name é obrigatório"),
+            ("the MCP server `a` could not be reached: no", "o servidor MCP `a` não pôde ser alcançado: no"),
+            ("`x` is needed in the path of the URL and is missing", "`x` é necessário no caminho da URL e falta"),
             ("nobody translated this", "nobody translated this"),
             ("", ""),
         ] {

@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
 use super::area::{Area, Place};
+use super::routes::documents;
 use super::{details, pages, settings};
 use crate::config::Config;
 use crate::error::{Error, Kind};
@@ -25,9 +26,9 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Pages are for those who name HTML, and never under `/api` or the export prefix.
+    /// Pages are for those who name HTML, and never under the export prefix or `/api`, but for documents that a browser opens.
     pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area, base_url: Option<&str>) -> Self {
-        let api = area.rest == "/api" || area.rest.starts_with("/api/");
+        let api = area.rest == "/api" || (area.rest.starts_with("/api/") && !documents::is_opened(&area.rest));
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
         let portuguese = in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config));
         let root = if wants_page { area.root(base_url) } else { String::new() };
@@ -67,6 +68,13 @@ impl Asker {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
         }
         response
+    }
+
+    /// What the studio says in an answer that is no problem, in the language of the one who asks.
+    pub(super) fn say(&self, sentence: Option<&mut Value>) {
+        if self.portuguese {
+            sentence.into_iter().for_each(say);
+        }
     }
 
     fn title(&self, kind: Kind) -> &'static str {

@@ -9,7 +9,8 @@ use super::attachments;
 use crate::error::Result;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Route};
-use crate::http::{pages, range, settings};
+use crate::http::problem::Asker;
+use crate::http::{details, pages, range};
 use crate::store::knowledge::passages::Place;
 use crate::studio::{Around, DocumentText};
 
@@ -27,6 +28,11 @@ pub(super) fn routes(document: &str) -> Vec<Route> {
             .query(&["position", "page", "heading", "sheet"])
             .gives(200, Gives::Page),
     ]
+}
+
+/// Is it an address that a browser opens by itself?
+pub(in crate::http) fn is_opened(path: &str) -> bool {
+    path.contains("/documents/") && (path.ends_with("/text") || path.ends_with("/original"))
 }
 
 async fn original(call: Call) -> Result<Response> {
@@ -52,7 +58,7 @@ fn around(call: &Call) -> Around {
 async fn text(call: Call) -> Result<Response> {
     let around = around(&call);
     let found = call.studio.document_text(&call.scope, call.part("id"), call.part("document"), around).await?;
-    let mut response = Response::new(shown(&found, settings::in_portuguese(call.studio.config())).into());
+    let mut response = Response::new(shown(&found, &call.visit.asker).into());
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(STYLED));
@@ -61,7 +67,6 @@ async fn text(call: Call) -> Result<Response> {
 
 /// The words of the page.
 struct Words {
-    lang: &'static str,
     original: &'static str,
     page: &'static str,
     earlier: &'static str,
@@ -69,22 +74,22 @@ struct Words {
     none: &'static str,
 }
 
-const ENGLISH: Words = Words { lang: "en", original: "Original", page: "Page", earlier: "What comes before", later: "What follows", none: "No text yet." };
+const ENGLISH: Words = Words { original: "Original", page: "Page", earlier: "What comes before", later: "What follows", none: "No text yet." };
 const PORTUGUESE: Words =
-    Words { lang: "pt-BR", original: "Original", page: "Página", earlier: "O que vem antes", later: "O que vem depois", none: "Ainda sem texto." };
+    Words { original: "Original", page: "Página", earlier: "O que vem antes", later: "O que vem depois", none: "Ainda sem texto." };
 
 const STYLE: &str = "html{color-scheme:light dark}body{font:15px/1.55 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:1rem}\
     p{white-space:pre-wrap;overflow-wrap:anywhere;margin:0 0 .8rem;padding:.35rem .6rem;border-left:3px solid transparent}\
     h1{font-size:1.2rem;overflow-wrap:anywhere}h2{font-size:.85rem;font-weight:600;opacity:.7;margin:1.4rem 0 .4rem}\
     .here{border-color:#2f6fd6;background:#2f6fd61f;scroll-margin-top:6rem}";
 
-fn shown(found: &DocumentText, in_portuguese: bool) -> String {
-    let words = if in_portuguese { &PORTUGUESE } else { &ENGLISH };
+fn shown(found: &DocumentText, asker: &Asker) -> String {
+    let words = if asker.portuguese { &PORTUGUESE } else { &ENGLISH };
     let name = pages::escape(&found.name);
     let mut html = format!(
         "<!doctype html><html lang=\"{}\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>{name}</title>\
          <style>{STYLE}</style><h1>{name}</h1>",
-        words.lang
+        asker.language()
     );
     let wanted = found.chunks.iter().find(|(position, _)| *position == found.here);
     let page = wanted.and_then(|(_, passage)| passage.place.page).filter(|_| found.mime_type == PDF);
@@ -94,7 +99,8 @@ fn shown(found: &DocumentText, in_portuguese: bool) -> String {
         let _ = write!(html, "<nav><a href=\"text?position={position}#here\">{word}</a></nav>");
     };
     if found.chunks.is_empty() {
-        let _ = write!(html, "<p>{}</p>", pages::escape(found.error.as_deref().unwrap_or(words.none)));
+        let told = found.error.as_deref().map(|error| if asker.portuguese { details::portuguese(error) } else { error.to_owned() });
+        let _ = write!(html, "<p>{}</p>", pages::escape(told.as_deref().unwrap_or(words.none)));
     }
     if let Some((first, _)) = found.chunks.first().filter(|(first, _)| *first > 0) {
         link(&mut html, first - 1, words.earlier);

@@ -36,7 +36,11 @@ async fn schema(call: Call) -> Result<Response> {
 }
 
 async fn test_tool(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.try_tool(&call.scope, call.part("id"), &call.body).await?))
+    let mut told = call.studio.try_tool(&call.scope, call.part("id"), &call.body).await?;
+    if told["is_error"] == true {
+        call.visit.asker.say(told.get_mut("result"));
+    }
+    Ok(answer::ok(&told))
 }
 
 async fn tools(call: Call) -> Result<Response> {

@@ -35,7 +35,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.documents(&call.scope, call.part("id"), call.list()?).await?.into_json()))
+    let mut found = call.studio.documents(&call.scope, call.part("id"), call.list()?).await?.into_json();
+    for document in found["data"].as_array_mut().into_iter().flatten() {
+        call.visit.asker.say(document.get_mut("error"));
+    }
+    Ok(answer::ok(&found))
 }
 
 async fn add(mut call: Call) -> Result<Response> {
@@ -60,7 +64,9 @@ fn parse_metadata(text: &str) -> Result<Value> {
 }
 
 async fn get(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.document(&call.scope, call.part("id"), call.part("document")).await?))
+    let mut found = call.studio.document(&call.scope, call.part("id"), call.part("document")).await?;
+    call.visit.asker.say(found.get_mut("error"));
+    Ok(answer::ok(&found))
 }
 
 async fn delete(call: Call) -> Result<Response> {

@@ -12,5 +12,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn test(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.test_mcp_server(&call.scope, call.part("id")).await?))
+    let mut told = call.studio.test_mcp_server(&call.scope, call.part("id")).await?;
+    call.visit.asker.say(told.get_mut("error"));
+    Ok(answer::ok(&told))
 }

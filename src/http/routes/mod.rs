@@ -4,7 +4,7 @@ mod attachments;
 mod chat;
 mod codegen;
 mod definitions;
-mod documents;
+pub(super) mod documents;
 mod drafts;
 mod facts;
 mod knowledge;

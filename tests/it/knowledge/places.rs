@@ -22,7 +22,11 @@ impl Answer {
 }
 
 async fn open(bench: &Bench, path: &str, marks: HostMarks) -> Answer {
-    let request = Request::builder().uri(format!("/studio/api/knowledge-bases/{path}")).header("accept", "text/html").body(Bytes::new());
+    open_in(bench, path, marks, ["text/html", ""]).await
+}
+
+async fn open_in(bench: &Bench, path: &str, marks: HostMarks, [accept, cookie]: [&str; 2]) -> Answer {
+    let request = Request::builder().uri(format!("/studio/api/knowledge-bases/{path}")).header("accept", accept).header("cookie", cookie).body(Bytes::new());
     let answer = dispatch(&bench.studio, request.expect("a request"), marks).await;
     let (head, body) = answer.into_parts();
     let bytes = body.collect().await.expect("a body").to_bytes();
@@ -125,10 +129,32 @@ async fn a_page_of_a_pdf_leads_to_that_page_of_the_file() {
 }
 
 #[tokio::test]
+async fn a_document_that_is_not_there_is_a_page_in_the_language_of_the_one_who_opens_it() {
+    let bench = bench(json!({}));
+    let base = bench.base(json!({})).await;
+    for (name, cookie) in [("text", "studio_locale=pt_BR"), ("original", "studio_locale=pt_BR"), ("text", "")] {
+        let path = format!("{base}/documents/gone/{name}");
+        let page = open_in(&bench, &path, HostMarks::default(), ["text/html,*/*;q=0.8", cookie]).await;
+        assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
+        let told = if cookie.is_empty() { "there is no document" } else { "não existe o documento" };
+        assert!(page.text.contains(told) && page.text.contains("href=\"../../../../../workflows\""), "{}", page.text);
+        let told = open_in(&bench, &path, HostMarks::default(), ["*/*", cookie]).await;
+        assert_eq!((told.status, told.header("content-type")), (404, "application/problem+json"), "a program is told a problem");
+    }
+    let made = bench.add(&base, "a.txt", "Some text.").await;
+    let path = format!("{base}/documents/{}/text", made["id"].as_str().expect("an id"));
+    let page = open_in(&bench, &path, HostMarks::default(), ["text/html", "studio_locale=pt_BR"]).await;
+    assert!(page.text.contains(r#"<html lang="pt-BR">"#), "{}", page.text);
+}
+
+#[tokio::test]
 async fn a_document_without_text_says_why() {
     let bench = bench(json!({"providers": {"broken": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "max_retries": 0}}}));
     let base = bench.base(json!({"embeddings_provider": "broken", "embeddings_model": "m"})).await;
     let made = bench.add(&base, "a.txt", "Some <b>text</b>.").await;
     let page = open(&bench, &format!("{base}/documents/{}/text", made["id"].as_str().expect("an id")), HostMarks::default()).await;
     assert!(page.status == 200 && page.text.contains("reached"), "{} {}", made["error"], page.text);
+    let path = format!("{base}/documents/{}/text", made["id"].as_str().expect("an id"));
+    let page = open_in(&bench, &path, HostMarks::default(), ["text/html", "studio_locale=pt_BR"]).await;
+    assert!(page.text.contains("não pôde ser alcançado"), "{}", page.text);
 }

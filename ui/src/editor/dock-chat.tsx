@@ -1,43 +1,70 @@
 /** Owns the composer beside the timeline: message, files, initial state. */
 import { EyeOff, Paperclip, Send, Square, X } from 'lucide-react';
-import { useEffect, useRef, useState, type ReactElement } from 'react';
-import type { Attachment } from '../api/types';
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import type { Attachment, Providers } from '../api/types';
 import { t } from '../i18n';
 import { bytes } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 import { MadeFiles } from '../parts/made';
 import { Markdown } from '../parts/markdown';
-import { Tabs } from '../parts/tabs';
+import { Tabs, type Tab } from '../parts/tabs';
 import { toast, toastError } from '../parts/toast';
 import { FileButton, sendFiles } from '../parts/files';
-import { Said } from '../parts/said';
+import { Fault } from '../parts/said';
 import { AskHere, DoubtsHere, LostHere } from '../run/here';
 import { tellRefusal } from '../run/refusal';
 import { RunSession } from '../run/session';
 import { useRun } from '../run/store';
+import { useWidth } from '../shell/place';
 import { JsonField } from './json-field';
 import { putBack, useComposer } from './composer';
-import { usePanels } from './panel';
+import { panel, usePanels } from './panel';
+import { Problems } from './problems';
 import { tell, useEditor } from './store';
 import { clearTrials, useTrials } from './trials';
 
-export function DockChat({ onRun, open }: { onRun: (message: string) => void; open: boolean }): ReactElement {
-  const [tab, setTab] = useState<'chat' | 'state'>('chat');
+interface Props {
+  onRun: (message: string) => void;
+  open: boolean;
+  toggle: ReactNode;
+  problems: Tab<'problems'>;
+  providers?: Providers;
+}
+
+/** On a phone there is room for nothing else: problems are told here, and the same button opens and shuts it. */
+export function DockChat({ onRun, open, toggle, problems, providers }: Props): ReactElement {
+  const [chosen, setChosen] = useState<'chat' | 'state'>('chat');
   const composer = useComposer();
+  const phone = useWidth() === 'phone';
+  const told = usePanels((s) => s.dock === 'problems') && phone;
+  const tab = told ? 'problems' : chosen;
   return (
     <div className="dl-l">
-      <Tabs
+      <Tabs<'chat' | 'state' | 'problems'>
         label={t('tab.chat')}
         value={tab}
-        onChange={setTab}
+        onChange={(id) => {
+          if (id !== 'problems') setChosen(id);
+          panel(phone ? { dock: id === 'problems' ? id : 'timeline' } : { dockOpen: true });
+        }}
         tabs={[
           { id: 'chat', label: t('tab.chat') },
           { id: 'state', label: t('tab.initial'), badge: Object.keys(composer.state).length || undefined },
+          ...(phone ? [problems] : []),
         ]}
-      />
+      >
+        {phone && (
+          <>
+            <span className="sp" />
+            {toggle}
+          </>
+        )}
+      </Tabs>
       {open &&
-        (tab === 'chat' ? (
+        (tab === 'problems' ? (
+          <Problems providers={providers} />
+        ) : tab === 'chat' ? (
           <Chat onRun={onRun} />
         ) : (
           <div className="scroll" style={{ padding: 12 }}>
@@ -111,16 +138,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         )}
         <MadeFiles files={view.order.flatMap((id) => view.steps[id]?.files ?? [])} />
         {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
-        {view.error && (
-          <div className="note-box fail" role="alert">
-            <div>
-              <b>
-                <Said text={view.error.message} />
-              </b>
-              <div className="mono mut">{view.error.code}</div>
-            </div>
-          </div>
-        )}
+        {view.error && <Fault error={view.error} />}
         <DoubtsHere />
         {view.status === 'cancelled' && <p className="mut small">{t('run.cancelled')}</p>}
         <div ref={end} />

@@ -10,6 +10,7 @@ import { Tabs } from '../parts/tabs';
 import { startName } from '../run/rows';
 import { useRun } from '../run/store';
 import { Timeline } from '../run/timeline';
+import { useWidth } from '../shell/place';
 import type { Providers } from '../api/types';
 import { DockChat } from './dock-chat';
 import { panel, usePanels } from './panel';
@@ -20,6 +21,7 @@ const Events = lazy(() => import('./events'));
 
 export function Dock({ providers, onRun }: { providers?: Providers; onRun: (message: string) => void }): ReactElement {
   const { dock, dockOpen } = usePanels();
+  const narrow = useWidth() === 'narrow';
   const view = useRun((s) => s.view);
   const issues = useEditor((s) => s.issues);
   const chosen = useEditor(only);
@@ -27,9 +29,25 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
   const startLabel = useEditor((s) => startName(s.graph));
   const tokens = useMemo(() => view.usage?.total_tokens ?? Object.values(view.steps).reduce((sum, s) => sum + (s.tokens ?? 0), 0), [view]);
   const errors = issues.filter((i) => i.severity === 'error').length;
+  const problems = {
+    id: 'problems' as const,
+    label: t('tab.problems'),
+    badge: issues.length || undefined,
+    tone: errors ? 'fail' : 'wait',
+  };
+  const toggle = (
+    <Button
+      look="ghost"
+      small
+      icon={dockOpen ? ChevronDown : ChevronUp}
+      label={t('editor.dock')}
+      aria-expanded={dockOpen}
+      onClick={() => panel({ dockOpen: !dockOpen })}
+    />
+  );
   return (
     <section className={`dock${dockOpen ? '' : ' shut'}`} aria-label={t('editor.dock')}>
-      <DockChat onRun={onRun} open={dockOpen} />
+      <DockChat onRun={onRun} open={dockOpen} toggle={toggle} problems={problems} providers={providers} />
       <div className="dl-r">
         <Tabs
           label={t('editor.dock')}
@@ -39,12 +57,13 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
             { id: 'timeline', label: t('tab.timeline') },
             { id: 'events', label: t('tab.events'), badge: view.events.length || undefined },
             { id: 'state', label: t('tab.state') },
-            { id: 'problems', label: t('tab.problems'), badge: issues.length || undefined, tone: errors ? 'fail' : 'wait' },
+            problems,
           ]}
         >
           <span className="sp" />
           <span className="row mut small hide-s" style={{ paddingRight: 6, whiteSpace: 'nowrap' }}>
             {view.status !== 'idle' &&
+              !narrow &&
               [
                 view.end && duration(view.end - view.start),
                 tokens > 0 && `${count(tokens)} ${t('tok')}`,
@@ -53,18 +72,11 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
                 .filter(Boolean)
                 .join(' · ')}
             {view.traceId && (
-              <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>
-                {t('editor.opentrace')}
+              <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight} label={t('editor.opentrace')}>
+                {!narrow && t('editor.opentrace')}
               </LinkButton>
             )}
-            <Button
-              look="ghost"
-              small
-              icon={dockOpen ? ChevronDown : ChevronUp}
-              label={t('editor.dock')}
-              aria-expanded={dockOpen}
-              onClick={() => panel({ dockOpen: !dockOpen })}
-            />
+            {toggle}
           </span>
         </Tabs>
         {dockOpen && dock === 'timeline' && (

@@ -9,6 +9,7 @@ import { lines, type Box, type Face } from '../graph/measure';
 import { t, tx } from '../i18n';
 import { clock, compact, count, duration } from '../i18n/figures';
 import { NODE_LOOK, NodeTile, Icon } from '../parts/icons';
+import { meaning } from '../parts/said';
 import { oneLine } from '../parts/one-line';
 import { AskOnNodeHere } from '../run/here';
 import { useRun } from '../run/store';
@@ -258,7 +259,7 @@ function Foot({ step, overlay }: { step?: StepView; overlay: boolean }): ReactEl
     return (
       <div className="nf failf">
         <Icon as={X} />
-        <span className="trunc">{oneLine(step.error?.message ?? t('status.failed'))}</span>
+        <span className="trunc">{oneLine(meaning(step.error?.code ?? '', step.error?.message ?? t('status.failed')))}</span>
       </div>
     );
   if (step.state === 'done' || step.state === 'reused') {

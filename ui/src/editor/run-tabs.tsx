@@ -13,7 +13,7 @@ import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { Thought } from '../parts/thought';
 import { Segments } from '../parts/tabs';
-import { Said } from '../parts/said';
+import { Fault } from '../parts/said';
 import { pauseAt } from '../run/breaks';
 import { AskHere, DoubtsHere } from '../run/here';
 import { tellRefusal } from '../run/refusal';
@@ -54,16 +54,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
     <>
       {pause && <AskHere pause={pause} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} />}
       <DoubtsHere node={node.id} />
-      {step.error && (
-        <div className="note-box fail" role="alert">
-          <div>
-            <b>
-              <Said text={step.error.message} />
-            </b>
-            <div className="mono mut">{step.error.code}</div>
-          </div>
-        </div>
-      )}
+      {step.error && <Fault error={step.error} />}
       <Thought text={step.thought} />
       {step.text && (
         <section>

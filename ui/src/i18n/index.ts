@@ -21,7 +21,7 @@ export function chosenLocale(): Locale {
 }
 
 export async function loadLocale(next: Locale): Promise<void> {
-  speak(next, next === 'pt_BR' ? (await import('./pt_BR.json')).default : (await import('./en.json')).default);
+  speak(next, next === 'pt_BR' ? (await import('./pt_BR')).default : (await import('./en.json')).default);
 }
 
 function speak(next: Locale, texts: Catalog): void {

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { t } from '../i18n';
 import { NodeTile } from '../parts/icons';
+import { useWidth } from '../shell/place';
 import { Bar } from './bars';
 import { liveRows, markOf, ticks } from './rows';
 import { useRun } from './store';
@@ -26,6 +27,7 @@ export function Timeline({
     const timer = setInterval(() => setNow(Date.now()), 250);
     return () => clearInterval(timer);
   }, [live]);
+  const narrow = useWidth() === 'narrow';
   const rows = useMemo(() => liveRows(view, startLabel), [view, startLabel]);
   if (rows.length === 0)
     return (
@@ -65,7 +67,7 @@ export function Timeline({
               ))}
             </span>
             <span className="tb">
-              <Bar row={row} start={view.start} span={span} now={now} />
+              <Bar row={row} start={view.start} span={span} now={now} beside={narrow ? 55 : undefined} />
             </span>
           </button>
         );

@@ -1,6 +1,10 @@
+// @vitest-environment jsdom
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { TemplateListed } from '../../src/api/types';
-import { bySimplicity, categoriesOf, fits, isFiltered, wantedOf } from '../../src/pages/templates/filter';
+import { loadLocale } from '../../src/i18n';
+import engine from '../../src/i18n/pt_BR.engine.json';
+import { bySimplicity, categoriesOf, fits, isFiltered, told, wantedOf } from '../../src/pages/templates/filter';
 
 const one = (id: string, more: Partial<TemplateListed> = {}): TemplateListed => ({
   id,
@@ -45,5 +49,21 @@ describe('the template browser', () => {
   it('shows simple ones first and each category once', () => {
     expect(bySimplicity(all).map((x) => x.id)).toEqual(['agent-a', 'chat', 'lead', 'triage']);
     expect(categoriesOf([...all, one('x', { category: '' })], 'en')).toEqual(['chat', 'sales', 'support']);
+  });
+
+  it('describes in Portuguese what the studio brings, and leaves a template of the host as it is', async () => {
+    const known: Record<string, string> = engine;
+    for (const folder of ['agents', 'workflows'])
+      for (const file of readdirSync(`../templates/${folder}`)) {
+        expect(known[`brought.${file.replace('.json', '')}`], file).toBeTruthy();
+        const category = /"category": "([^"]+)"/.exec(readFileSync(`../templates/${folder}/${file}`, 'utf8'))?.[1];
+        expect(known[`category.${category}`], file).toBeTruthy();
+      }
+    await loadLocale('pt_BR');
+    const chat = one('basic-agent-chat', { description: 'One agent' });
+    expect(told(chat).description).toBe(known['brought.basic-agent-chat']);
+    expect(told({ ...chat, source: 'host' }).description).toBe('One agent');
+    await loadLocale('en');
+    expect(told(chat).description).toBe('One agent');
   });
 });

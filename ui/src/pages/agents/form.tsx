@@ -26,7 +26,7 @@ const MEMORY = {
 };
 
 /** Keys of an agent that are absent where they say nothing. */
-type Further = { on_tool_limit?: 'answer' | 'fail'; stream_approval?: boolean };
+type Further = { on_length?: 'keep' | 'fail'; on_tool_limit?: 'answer' | 'fail'; stream_approval?: boolean };
 
 export default function AgentForm({ id }: { id: string }): ReactElement {
   const providers = useProviders().data;
@@ -242,6 +242,17 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                       { value: '', label: t('default') },
                       { value: 'none', label: t('param.never') },
                     ]}
+                    disabled={locked}
+                  />
+                  <ChoiceField
+                    label={t('key.on_length')}
+                    value={further.on_length ?? 'keep'}
+                    onChange={(v) => putFurther({ on_length: v === 'fail' ? 'fail' : 'keep' })}
+                    choices={[
+                      { value: 'keep', label: t('value.keep') },
+                      { value: 'fail', label: t('value.fail') },
+                    ]}
+                    error={e('on_length')}
                     disabled={locked}
                   />
                 </div>

@@ -110,7 +110,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                 <th scope="col" className="num hide-s">
                   {t('kb.size')}
                 </th>
-                <th scope="col" className="num hide-m">
+                <th scope="col" className="num hide-l">
                   {t('trace.tokens')}
                 </th>
                 <th scope="col" className="hide-m">
@@ -139,7 +139,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                   </td>
                   <td className="num">{count(d.chunk_count)}</td>
                   <td className="num hide-s">{bytes(d.size_bytes)}</td>
-                  <td className="num hide-m">{count(d.total_tokens)}</td>
+                  <td className="num hide-l">{count(d.total_tokens)}</td>
                   <td className="mut hide-m">{ago(d.created_at)}</td>
                   <td>
                     <MenuButton

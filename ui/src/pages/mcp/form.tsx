@@ -9,6 +9,7 @@ import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { SaveButton, useDefinition } from '../../parts/definition';
 import { Check, ListField, NumberField, Switch, TextField } from '../../parts/form';
+import { Said } from '../../parts/said';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { textOf } from '../../parts/toast';
@@ -208,7 +209,11 @@ export default function McpForm({ id }: { id: string }): ReactElement {
             </div>
             <div aria-live="polite" className="stack">
               {test.isError && <div className="note-box fail">{textOf(test.error)}</div>}
-              {test.data && !test.data.ok && <div className="note-box fail">{test.data.error ?? t('status.failed')}</div>}
+              {test.data && !test.data.ok && (
+                <div className="note-box fail">
+                  <Said text={test.data.error ?? t('status.failed')} />
+                </div>
+              )}
               {test.data?.ok && (
                 <>
                   <p className="mut small">

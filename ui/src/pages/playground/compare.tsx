@@ -13,7 +13,7 @@ import { Button } from '../../parts/button';
 import { Markdown } from '../../parts/markdown';
 import { Status } from '../../parts/status';
 import { textOf, toast, toastError } from '../../parts/toast';
-import { Said } from '../../parts/said';
+import { Fault } from '../../parts/said';
 import { branchOf, discard } from './branch';
 import { FileChip } from './file-chip';
 import { ToolCard } from './turn';
@@ -129,7 +129,7 @@ export function Compare({
         ))}
       </div>
       <div className="am">
-        <div className="who">
+        <div className="who wrap">
           <span className="mut">{t('chat.comparing')}</span>
           <span className="sp" />
           <span className="mut small">{t('chat.comparing.same')}</span>
@@ -193,11 +193,7 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
         ))}
         {turn.text && <Markdown text={turn.text} cursor={live} />}
         {column.pause && <p className="mut">{t('chat.comparing.paused')}</p>}
-        {turn.error && (
-          <div className="note-box fail">
-            <Said text={turn.error.message} />
-          </div>
-        )}
+        {turn.error && <Fault error={turn.error} />}
         {column.ran && column.ran !== column.model && <div className="note-box wait">{t('chat.othermodel', { model: column.ran })}</div>}
       </div>
       <div className="cf">

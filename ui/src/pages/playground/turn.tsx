@@ -12,7 +12,7 @@ import { MadeFiles } from '../../parts/made';
 import { Markdown } from '../../parts/markdown';
 import { say, toast, toastError } from '../../parts/toast';
 import { Located, type Spot } from '../../parts/place';
-import { Said } from '../../parts/said';
+import { Fault, meaning } from '../../parts/said';
 import { Thought } from '../../parts/thought';
 import { Doubts } from '../../run/doubts';
 import type { ToolUse } from '../../run/view';
@@ -35,7 +35,7 @@ export const TurnView = memo(function TurnView({
   const session = useSession();
   const tell = useEffectEvent((state: Turn['state']) => {
     if (state === 'done' && turn.text) say(turn.text.slice(0, 600));
-    if (state === 'failed') say(turn.error?.message ?? '');
+    if (state === 'failed') say(turn.error ? `${meaning(turn.error.code)} ${turn.error.message}` : '');
   });
   useEffect(() => tell(turn.state), [turn.state]);
   if (turn.role === 'user') return <UserTurn turn={turn} onSay={onSay} />;
@@ -102,26 +102,25 @@ export const TurnView = memo(function TurnView({
         </span>
       )}
       {turn.error && (
-        <div className="note-box fail" role="alert">
-          <div>
-            <b>
-              <Said text={turn.error.message} />
-            </b>
-            <div className="mono mut">{turn.error.code}</div>
-          </div>
-          <span className="sp" />
-          {turn.state === 'lost' && turn.trace ? (
-            <Button small onClick={() => void session.attach(turn.trace ?? '').catch(toastError)}>
-              {t('run.watch')}
-            </Button>
-          ) : (
-            onSay && (
-              <Button small icon={RotateCcw} onClick={() => onSay('')}>
-                {t('retry')}
-              </Button>
-            )
-          )}
-        </div>
+        <Fault
+          error={turn.error}
+          beside={
+            <>
+              <span className="sp" />
+              {turn.state === 'lost' && turn.trace ? (
+                <Button small onClick={() => void session.attach(turn.trace ?? '').catch(toastError)}>
+                  {t('run.watch')}
+                </Button>
+              ) : (
+                onSay && (
+                  <Button small icon={RotateCcw} onClick={() => onSay('')}>
+                    {t('retry')}
+                  </Button>
+                )
+              )}
+            </>
+          }
+        />
       )}
       {turn.error?.calls && turn.trace && (
         <Doubts

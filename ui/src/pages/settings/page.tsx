@@ -148,7 +148,9 @@ export default function Settings(): ReactElement {
                     <tbody>
                       {keys.map((k) => (
                         <tr key={k.key}>
-                          <td className="mono">{k.key}</td>
+                          <td className="mono" style={{ whiteSpace: 'normal', overflowWrap: 'anywhere', minWidth: 120 }}>
+                            {k.key}
+                          </td>
                           <td
                             className="mono"
                             style={{ whiteSpace: 'normal', overflowWrap: 'anywhere', paddingBlock: 6, minWidth: 96, maxWidth: 360 }}

@@ -51,7 +51,7 @@ export function TemplateCard({ one, onOpen }: { one: TemplateListed; onOpen: () 
       <p className="ink2">{one.description}</p>
       <p className="row wrap facts">
         {one.complexity && <span className="pill">{tx(`complexity.${one.complexity}`, one.complexity)}</span>}
-        {one.category && <span className="mut small">{one.category}</span>}
+        {one.category && <span className="mut small">{tx(`category.${one.category}`, one.category)}</span>}
         {isWorkflow && one.agents.length > 0 && <span className="mut small">{t('templates.agents', { n: one.agents.length })}</span>}
         {one.source === 'host' && <span className="mut small">{t('templates.host')}</span>}
       </p>

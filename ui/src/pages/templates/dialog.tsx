@@ -66,10 +66,10 @@ function Shown({
         void install.run(name.trim());
       }}
     >
-      {meta.description && <p className="ink2">{meta.description}</p>}
+      {meta.description && <p className="ink2">{listed?.description ?? meta.description}</p>}
       <div className="row wrap facts">
         {listed?.complexity && <span className="pill">{tx(`complexity.${listed.complexity}`, listed.complexity)}</span>}
-        {meta.category && <span className="mut small">{meta.category}</span>}
+        {meta.category && <span className="mut small">{tx(`category.${meta.category}`, meta.category)}</span>}
         {tags.map((tag) => (
           <button key={tag} type="button" className="tagbtn" aria-label={t('templates.tag.show', { tag })} onClick={() => onTag(tag)}>
             {tag}

@@ -1,5 +1,6 @@
 /** Owns which templates the address asks for. */
 import type { Complexity, TemplateListed } from '../../api/types';
+import { tx } from '../../i18n';
 
 export const COMPLEXITIES = ['basic', 'intermediate', 'advanced'] as const satisfies readonly Complexity[];
 
@@ -23,6 +24,10 @@ export function wantedOf(params: URLSearchParams): Wanted {
     q: params.get('q') ?? '',
   };
 }
+
+/** What the studio itself brings is described in the language of the pages. */
+export const told = (one: TemplateListed): TemplateListed =>
+  one.source === 'bundled' ? { ...one, description: tx(`brought.${one.id}`, one.description) } : one;
 
 export const isFiltered = (wanted: Wanted): boolean => Object.values(wanted).some(Boolean);
 

@@ -5,7 +5,7 @@ import { useMemo, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useSettings } from '../../api/queries';
 import type { TemplateListed } from '../../api/types';
-import { t, tag as language } from '../../i18n';
+import { t, tag as language, tx } from '../../i18n';
 import { Button } from '../../parts/button';
 import { ChoiceField } from '../../parts/form';
 import { SearchField } from '../../parts/listing';
@@ -17,7 +17,7 @@ import '../../styles/start.css';
 import '../../styles/templates.css';
 import { TemplateCard } from './card';
 import { TemplateDialog } from './dialog';
-import { bySimplicity, categoriesOf, COMPLEXITIES, fits, isFiltered, wantedOf } from './filter';
+import { COMPLEXITIES, bySimplicity, categoriesOf, fits, isFiltered, told, wantedOf } from './filter';
 
 const NOTHING = { type: null, complexity: null, category: null, tag: null, q: null };
 
@@ -29,7 +29,7 @@ export default function Templates(): ReactElement {
     queryFn: ({ signal }) => get<{ data: TemplateListed[] }>('/api/templates', {}, signal),
     enabled: !off,
   });
-  const all = useMemo(() => list.data?.data ?? [], [list.data]);
+  const all = useMemo(() => (list.data?.data ?? []).map(told), [list.data]);
   const wanted = useMemo(() => wantedOf(params), [params]);
   const found = useMemo(() => bySimplicity(all.filter((one) => fits(one, wanted))), [all, wanted]);
   const [kind, id] = (params.get('template') ?? '').split('/');
@@ -128,7 +128,7 @@ function Filters({ all }: { all: TemplateListed[] }): ReactElement {
           onChange={(category) => setParams({ category })}
           choices={[
             { value: '', label: t('templates.categories') },
-            ...categoriesOf(all, language).map((value) => ({ value, label: value })),
+            ...categoriesOf(all, language).map((value) => ({ value, label: tx(`category.${value}`, value) })),
           ]}
         />
       </div>

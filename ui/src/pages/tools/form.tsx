@@ -287,7 +287,7 @@ function Trial({ tool, fresh, dirty }: { tool: Tool; fresh: boolean; dirty: bool
         </div>
       )}
       {answer && (
-        <section aria-live="polite">
+        <section aria-live="polite" className="stack">
           <div className="row between">
             <h3>{answer.is_error ? t('toolspage.failed') : t('toolspage.result')}</h3>
             <span className="mut small">{duration(answer.duration_ms)}</span>

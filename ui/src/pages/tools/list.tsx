@@ -76,7 +76,7 @@ function Registry({ rows }: { rows: { ref: string; name: string; description: st
             <tr key={x.ref}>
               <td className="mono">{x.ref}</td>
               <td className="mut hide-s" style={{ whiteSpace: 'normal' }}>
-                {x.description}
+                {tx(`brought.${x.ref}`, x.description)}
               </td>
             </tr>
           ))}

@@ -15,7 +15,7 @@ import { Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
-import { Said } from '../../parts/said';
+import { Fault } from '../../parts/said';
 import { Ask } from '../../run/ask';
 import { Doubts } from '../../run/doubts';
 import { tellRefusal } from '../../run/refusal';
@@ -306,13 +306,8 @@ function Head({
         </span>
       </div>
       {trace.error && (
-        <div className="note-box fail" role="alert" style={{ marginTop: 10 }}>
-          <div>
-            <b>
-              <Said text={trace.error.message} />
-            </b>{' '}
-            <span className="mono mut">{trace.error.code}</span>
-          </div>
+        <div style={{ marginTop: 10 }}>
+          <Fault error={trace.error} />
         </div>
       )}
       {trace.status === 'queued' && <Queued since={Date.now() - Date.parse(trace.created_at)} />}

@@ -13,6 +13,7 @@ import { saveFile } from '../../parts/file';
 import { EntityTile } from '../../parts/icons';
 import { SearchField } from '../../parts/listing';
 import { oneLine } from '../../parts/one-line';
+import { meaning } from '../../parts/said';
 import { Empty, Failure, FilteredEmpty, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
@@ -214,7 +215,7 @@ export default function Traces({ id }: { id: string }): ReactElement {
                     <th scope="col" className="num hide-s">
                       {t('trace.cost')}
                     </th>
-                    <th scope="col" className="hide-m">
+                    <th scope="col" className="hide-l">
                       {t('traces.trigger')}
                     </th>
                   </tr>
@@ -301,11 +302,11 @@ function TraceRow({
           <span className="trunc">{label}</span>
         </Link>
       </td>
-      <td title={run.error ? `${run.error.code}: ${run.error.message}` : undefined}>
+      <td title={run.error ? `${meaning(run.error.code, run.error.code)}: ${run.error.message}` : undefined}>
         <Status status={run.status} bare />
       </td>
       {!plain && (
-        <td className="hide-m" style={{ maxWidth: 210 }}>
+        <td className="hide-m" style={{ maxWidth: 'min(210px, 13vw)' }}>
           <span className="name2">
             <EntityTile type={run.entity_type} />
             <span className="trunc">{run.entity_name ?? t('traces.deleted')}</span>
@@ -337,7 +338,7 @@ function TraceRow({
           decimal(run.estimated_cost)
         )}
       </td>
-      <td className="hide-m mut">{tx(`mode.${run.mode}`, run.mode)}</td>
+      <td className="hide-l mut">{tx(`mode.${run.mode}`, run.mode)}</td>
     </tr>
   );
 }

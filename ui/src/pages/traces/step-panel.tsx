@@ -14,7 +14,7 @@ import { NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments, Tabs } from '../../parts/tabs';
-import { Said } from '../../parts/said';
+import { Fault, meaning, Said } from '../../parts/said';
 import type { Row } from '../../run/rows';
 import type { RetryBody } from '../../run/session';
 import { RotateCcw } from 'lucide-react';
@@ -111,26 +111,21 @@ export function StepPanel({
         ) : (
           <>
             {step.error && (
-              <div className="note-box fail" role="alert">
-                <div>
-                  <b>
-                    <Said text={step.error.message} />
-                  </b>
-                  <div className="mono mut">{step.error.code}</div>
-                  {step.validation_errors?.map((e) => (
-                    <div key={e} className="small">
-                      {e}
-                    </div>
-                  ))}
-                </div>
-              </div>
+              <Fault
+                error={step.error}
+                more={step.validation_errors?.map((e) => (
+                  <div key={e} className="small">
+                    {e}
+                  </div>
+                ))}
+              />
             )}
             {!!(span ?? step).warnings?.length && (
               <div className="note-box">
                 <div>
                   {(span ?? step).warnings?.map((w) => (
                     <div key={`${w.code} ${w.message}`} className="small">
-                      <span className="mono mut">{w.code}</span> <Said text={w.message} />
+                      {meaning(w.code)} <span className="mono mut">{w.code}</span> <Said text={w.message} />
                     </div>
                   ))}
                 </div>

@@ -1,0 +1,34 @@
+// @vitest-environment jsdom
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import en from '../../src/i18n/en.json';
+import pt from '../../src/i18n/pt_BR.json';
+import { loadLocale } from '../../src/i18n';
+import { Fault } from '../../src/parts/said';
+import { render } from './dom';
+
+beforeAll(() => loadLocale('pt_BR'));
+
+describe('why a run failed', () => {
+  it('is told in both languages for every code of the engine', () => {
+    const source = readFileSync('../src/model/event/fault.rs', 'utf8');
+    const codes = [...source.matchAll(/=> "(\w+)"/g)].map((found) => `fault.${found[1]}`);
+    expect(codes.length).toBeGreaterThan(20);
+    for (const catalog of [en, pt]) expect(codes.filter((key) => !(key in catalog))).toEqual([]);
+  });
+
+  it('stands above what the engine says; a code that is not known is left to the engine', async () => {
+    const { host, gone } = await render(
+      <>
+        <Fault error={{ code: 'tool_failed', message: '`order_id` is missing' }} more={<i>more</i>} />
+        <Fault error={{ code: 'other', message: 'said' }} />
+      </>,
+    );
+    const boxes = [...host.querySelectorAll('[role=alert]')];
+    expect(boxes[0]?.querySelector('b')?.textContent).toBe(pt['fault.tool_failed']);
+    expect(boxes[0]?.textContent).toBe(`${pt['fault.tool_failed']}order_id is missingtool_failedmore`);
+    expect(boxes.map((box) => box.querySelectorAll('code').length)).toEqual([1, 0]);
+    expect(boxes[1]?.querySelector('b')?.textContent).toBe('said');
+    await gone();
+  });
+});
