@@ -16,6 +16,8 @@ module WfStudio
       @jobs << job
       @lock.synchronize do
         @threads << worker if @threads.size < @size && @jobs.num_waiting < @jobs.size
+      rescue ThreadError
+        raise if @threads.empty? # otherwise those that are there come to it
       end
     end
 
@@ -169,7 +171,13 @@ module WfStudio
         code, bytes = Native.filled(:studio_host_next, @engine, 0)
         break unless code == Native::STUDIO_OK || code == Native::STUDIO_HOST_CALL
 
-        take(JSON.parse(bytes))
+        begin
+          take(JSON.parse(bytes, max_nesting: false))
+        rescue StandardError => e # the next calls are fetched all the same
+          warn "wfstudio: a call could not be taken: #{e.full_message}"
+          id = bytes[/"call_id":(\d+)/, 1]
+          complete(id.to_i, 0, JSON.generate({ message: "the host could not take the call; nothing was done" })) if id
+        end
       end
     end
 
