@@ -9,10 +9,12 @@ import signal
 import threading
 import time
 import weakref
+from decimal import Decimal
 
 import pytest
 
 import wfstudio
+from wfstudio.host import Call, Calls
 
 
 def workflow(slug, tool):
@@ -65,6 +67,57 @@ def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run(tmp_path):
     finally:
         leave.set()
         studio.shutdown()
+
+
+class Told:
+    """An engine that is told answers, and refuses results when it is said to."""
+
+    def __init__(self, refuses=False):
+        self.answers, self.refuses = [], refuses
+
+    def complete_host_call(self, _, ok, answer):
+        if self.refuses and ok == 1:
+            raise wfstudio.StudioError.Failed(-1, "{}")
+        self.answers.append((ok, json.loads(answer)))
+
+
+def answered(op, work, refuses=False):
+    host, engine = wfstudio.Host(workers=1), Told(refuses)
+    (host.tool(name="odd", input_schema={"type": "object"}) if op == "tool.call" else host.answers(op))(work)
+    calls = Calls(host, engine)
+    calls._answer(Call({"op": op, "call_id": 1, "payload": {"name": "odd", "arguments": {}}}))
+    calls.close()
+    assert len(engine.answers) == 1
+    return engine.answers[0]
+
+
+def circle():
+    made = []
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("result", "why", "refuses"),
+    [({1}, "set", False), (Decimal("1.5"), "Decimal", False), (float("nan"), "JSON compliant", False), (circle(), "Circular", False), ("x\ud83d", "does not read", True)],
+)
+def test_a_tool_that_ran_is_not_told_as_one_that_failed(result, why, refuses):
+    async def later(**_):
+        return result
+
+    for work in (lambda **_: result, later):
+        ok, told = answered("tool.call", work, refuses)
+        assert (ok, told["ran"]) == (0, True)
+        assert told["message"].startswith("the tool ran, but its result could not be written as JSON (") and why in told["message"]
+    ok, told = answered("gate", lambda _: result, refuses)
+    assert ok == 0 and "ran" not in told
+
+
+def test_a_tool_that_raises_is_told_as_one_that_failed():
+    def till(**_):
+        raise TypeError("the till is empty")
+
+    assert answered("tool.call", till) == (0, {"message": "TypeError: the till is empty"})
 
 
 def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
