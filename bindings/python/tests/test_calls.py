@@ -142,6 +142,17 @@ def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
         second.shutdown()
 
 
+def test_a_name_is_for_one_configuration(tmp_path):
+    first = wfstudio.Studio(config(tmp_path), name="config")
+    try:
+        assert wfstudio.Studio(name="config").call("health")["status"] == "ok"
+        with pytest.raises(wfstudio.StudioError.Failed) as refused:
+            wfstudio.Studio(config(tmp_path, "other"), name="config")
+        assert refused.value.code == -3
+    finally:
+        first.shutdown()
+
+
 def test_hosts_of_studios_that_are_gone_are_let_go_once_others_answer_for_them(tmp_path):
     kept = wfstudio.Studio(config(tmp_path), name="dropped")
     left = []
