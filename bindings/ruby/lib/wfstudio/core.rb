@@ -48,7 +48,8 @@ module WfStudio
     # The one core of an engine in this process: two that wait for one engine would take each other's news.
     def self.open(config, name)
       Native.library
-      text = Native.lent(JSON.generate(config))
+      # Without a configuration it is the engine of that name as it is.
+      text = Native.lent(config.empty? ? nil : JSON.generate(config))
       @opening.synchronize do
         @opened.delete_if { |_, core| core.pid != Process.pid || core.over? }
         engine = name ? Native.opened(:studio_engine_shared, name, *text) : Native.opened(:studio_engine_open, *text)
