@@ -154,17 +154,22 @@ public:
             if (at == answers_.end()) return;
             found = at->second.answer;
         }
-        std::string message;
+        std::string message, ran;
         try {
             if (call->cancelled()) throw std::runtime_error("the call was cancelled before it began; nothing was done");
             if (call->complete(1, (*found)(*call)) != STUDIO_INVALID) return;
             message = "the answer is no JSON";
+            if (call->op == host_op::tool_call) {
+                // It must not look like one that failed: whoever reads that calls it again.
+                message = "the tool ran, but its result is no JSON that the engine reads: return JSON in UTF-8, at most 16 MiB";
+                ran = ",\"ran\":true";
+            }
         } catch (const std::exception &failure) {
             message = failure.what();
         } catch (...) {
             message = "the host threw what is no std::exception";
         }
-        call->complete(0, "{\"message\":" + json::quote(message) + "}");
+        call->complete(0, "{\"message\":" + json::quote(message) + ran + "}");
     }
 
     // Notes a call before it is worked on, so that a cancel finds it; false when it was only a cancel.

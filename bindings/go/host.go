@@ -157,28 +157,44 @@ func (h *host) take(call *HostCall) {
 
 // finish answers a call with what the function gives; an answer that nobody waits for any more is let go.
 func (c *HostCall) finish(ctx context.Context, answer Answer) {
-	text, err := guarded(ctx, c, answer)
+	failure := struct {
+		Message string `json:"message"`
+		Ran     bool   `json:"ran,omitempty"`
+	}{}
+	result, err := guarded(ctx, c, answer)
 	if err == nil {
-		if err = c.complete(1, text); !errors.Is(err, CodeInvalid) {
-			return
+		var text []byte
+		if text, err = written(result); err == nil {
+			if err = c.complete(1, text); !errors.Is(err, CodeInvalid) {
+				return
+			}
+			err = errors.New("the engine does not read it")
+		}
+		if failure.Ran = c.Op == HostToolCall; failure.Ran {
+			// A tool that ran must not look like one that failed: whoever reads that calls it again.
+			err = fmt.Errorf("the tool ran, but its result could not be written as JSON (%w): return finite numbers, texts, slices, maps and structs, at most 16 MiB", err)
 		}
 	}
-	text, _ = json.Marshal(map[string]string{"message": err.Error()})
+	failure.Message = err.Error()
+	text, _ := json.Marshal(failure)
 	_ = c.complete(0, text)
 }
 
-func guarded(ctx context.Context, call *HostCall, answer Answer) (text []byte, err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("panic: %v", panicked)
-		}
-	}()
+func guarded(ctx context.Context, call *HostCall, answer Answer) (result any, err error) {
+	defer recovered(&err)
 	if ctx.Err() != nil { // nobody wants the result any more: nothing is begun
 		return nil, context.Cause(ctx)
 	}
-	result, err := answer(ctx, call)
-	if err != nil {
-		return nil, err
-	}
+	return answer(ctx, call)
+}
+
+func written(result any) (text []byte, err error) {
+	defer recovered(&err)
 	return json.Marshal(result)
+}
+
+func recovered(err *error) {
+	if panicked := recover(); panicked != nil {
+		*err = fmt.Errorf("panic: %v", panicked)
+	}
 }

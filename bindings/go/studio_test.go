@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 type object = map[string]any
@@ -225,6 +227,47 @@ func TestACallThatNobodyWantsIsNotBegun(t *testing.T) {
 	_, err := guarded(ctx, &HostCall{}, func(context.Context, *HostCall) (any, error) { ran = true; return nil, nil })
 	if ran || !errors.Is(err, ErrUnwanted) {
 		t.Fatal(ran, err)
+	}
+}
+
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { panic("no JSON of this") }
+
+func TestAToolThatRanIsNotToldAsOneThatFailed(t *testing.T) {
+	answered := func(op string, refuses bool, answer Answer) (ok int32, told struct {
+		Message string
+		Ran     bool
+	}) {
+		complete := func(_, _ uint64, kind int32, data *byte, size uintptr) int32 {
+			if kind == 1 && refuses {
+				return int32(CodeInvalid)
+			}
+			ok = kind
+			if err := json.Unmarshal(unsafe.Slice(data, size), &told); err != nil && kind == 0 {
+				t.Fatal(err)
+			}
+			return codeOk
+		}
+		call := &HostCall{Op: op, studio: &Studio{library: &library{hostComplete: complete}}}
+		call.finish(context.Background(), answer)
+		return ok, told
+	}
+	gives := func(result any) Answer {
+		return func(context.Context, *HostCall) (any, error) { return result, nil }
+	}
+	for why, result := range map[string]any{"NaN": math.NaN(), "chan int": make(chan int), "no JSON of this": unwritable{}, "does not read it": "x"} {
+		ok, told := answered(HostToolCall, why == "does not read it", gives(result))
+		if ok != 0 || !told.Ran || !strings.HasPrefix(told.Message, "the tool ran, but its result could not be written as JSON (") || !strings.Contains(told.Message, why) {
+			t.Errorf("%s: %d %v", why, ok, told)
+		}
+		if ok, told := answered(HostGate, why == "does not read it", gives(result)); ok != 0 || told.Ran {
+			t.Errorf("gate, %s: %d %v", why, ok, told)
+		}
+	}
+	fails := func(context.Context, *HostCall) (any, error) { return nil, errors.New("the till is empty") }
+	if ok, told := answered(HostToolCall, false, fails); ok != 0 || told.Ran || told.Message != "the till is empty" {
+		t.Errorf("%d %v", ok, told)
 	}
 }
 

@@ -54,6 +54,14 @@ static void runs_and_answers() {
     }
 }
 
+// What was told of calls last.
+static std::string told;
+extern "C" std::int32_t studio_host_complete(studio_engine *engine, std::uint64_t call, std::int32_t ok, const std::uint8_t *data, std::size_t size) {
+    static auto real = reinterpret_cast<decltype(&studio_host_complete)>(dlsym(RTLD_NEXT, "studio_host_complete"));
+    if (ok == 0) told.assign(reinterpret_cast<const char *>(data), size);
+    return real(engine, call, ok, data, size);
+}
+
 static void tools_are_functions(studio::Calls calls) {
     studio::Engine engine{config(calls == studio::Calls::inside ? "inside.sqlite" : "threads.sqlite"), calls};
     engine.tool(R"({"name":"good"})", [](std::string_view call) { return "{\"got\":" + json::quote(json::text(*json::member(call, "name"))) + "}"; });
@@ -62,9 +70,9 @@ static void tools_are_functions(studio::Calls calls) {
     for (std::string tool : {"good", "bad", "odd"}) engine.call(studio::op::workflow_save, workflow(tool, tool_node(tool)));
     CHECK(named(all(engine.run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
     auto bad = all(engine.run(R"({"workflow":"bad","message":"hi"} )"));
-    CHECK(bad.back().data.find("the till is empty") != std::string::npos);
+    CHECK(bad.back().data.find("the till is empty") != std::string::npos && told.find("\"ran\"") == std::string::npos);
     auto odd = all(engine.run(R"({"workflow":"odd","message":"hi"})"));
-    CHECK(odd.back().data.find("no JSON") != std::string::npos);
+    CHECK(odd.back().data.find("no JSON") != std::string::npos && told.find("the tool ran") != std::string::npos && told.find("\"ran\":true") != std::string::npos);
     CHECK_THROWS(STUDIO_INVALID, (engine.tool("{}", [](std::string_view) { return "1"s; }), 0));
 }
 

@@ -52,9 +52,19 @@ namespace WfStudio
         internal void Cancel()
         {
             unwanted = true;
-            ThreadPool.QueueUserWorkItem(_ => cancel.Cancel());
+            ThreadPool.QueueUserWorkItem(_ => CancelToken());
         }
-        internal void CancelAfter(long ms) { cancel.CancelAfter(TimeSpan.FromMilliseconds(Math.Min(ms, int.MaxValue))); }
+
+        // What a tool registered on its token may throw: on a thread of the pool that would end the process.
+        void CancelToken()
+        {
+            try { cancel.Cancel(); }
+            catch (Exception) { }
+        }
+
+        Timer late;
+        internal void CancelAfter(long ms) { late = new Timer(_ => CancelToken(), null, Math.Min(ms, int.MaxValue), Timeout.Infinite); }
+        internal void Ended() { if (late != null) late.Dispose(); }
     }
 
     internal sealed class Host
@@ -147,20 +157,31 @@ namespace WfStudio
 
         internal async Task Finish(HostCall call, Func<HostCall, Task<object>> answer)
         {
-            string message;
+            var failure = await Worked(call, answer).ConfigureAwait(false);
+            call.Ended();
+            lock (answers) running.Remove(call.Id);
+            if (failure != null) call.Complete(0, Json.Write(failure));
+        }
+
+        // Gives the result to the engine, or the failure to the caller.
+        internal static async Task<Dictionary<string, object>> Worked(HostCall call, Func<HostCall, Task<object>> answer)
+        {
+            var returned = false;
             try
             {
                 if (call.Unwanted) throw new OperationCanceledException("the call was cancelled before it began; nothing was done");
-                var result = Json.Write(await answer(call).ConfigureAwait(false));
-                if (call.Complete(1, result) != (int)StudioCode.Invalid) return;
-                message = "the answer is no JSON that the engine can read";
+                var result = await answer(call).ConfigureAwait(false);
+                returned = true;
+                if (call.Complete(1, Json.Write(result)) != (int)StudioCode.Invalid) return null;
+                throw new FormatException("the engine does not read it");
             }
-            catch (Exception failure) { message = failure.Message; }
-            finally
+            catch (Exception failure)
             {
-                lock (answers) running.Remove(call.Id);
+                if (!returned || call.Op != HostOp.ToolCall) return new Dictionary<string, object> { { "message", failure.Message } };
+                // A tool that ran must not look like one that failed: whoever reads that calls it again.
+                var text = "the tool ran, but its result could not be written as JSON (" + failure.Message + "): return texts, finite numbers, lists and objects, at most 16 MiB";
+                return new Dictionary<string, object> { { "message", text }, { "ran", true } };
             }
-            call.Complete(0, Json.Write(new Dictionary<string, object> { { "message", message } }));
         }
 
         internal void End()

@@ -164,6 +164,48 @@ static class Tests
         }
     }
 
+    static void AToolThatRanIsNotToldAsOneThatFailed()
+    {
+        using (var studio = Opened("ran"))
+        {
+            foreach (var why in new[] { "not finite", "does not read it" })
+            {
+                object result = why == "not finite" ? (object)double.NaN : new string('x', 17 * 1024 * 1024);
+                studio.Tool(new { name = "odd" }, call => result);
+                Save(studio, "odd", "tool", new Map { { "tool_ref", "host:odd" } });
+                var told = string.Join("\n", studio.Run(new { workflow = "odd", message = "hi" }).Select(one => one.Name + one.Data));
+                Check(told.Contains("the tool ran, but its result could not be written as JSON (") && told.Contains(why), told);
+            }
+            Check(Written(studio, HostOp.ToolCall, () => double.NaN).Contains("\"ran\":true"), "a tool ran");
+            Check(!Written(studio, HostOp.Gate, () => double.NaN).Contains("\"ran\""), "a gate is no tool");
+            Check(!Written(studio, HostOp.ToolCall, () => throw new Exception("the till is empty")).Contains("\"ran\""), "a tool failed");
+        }
+    }
+
+    // What the engine is told by a call.
+    static string Written(Studio studio, string op, Func<object> does)
+    {
+        return Json.Write(Host.Worked(new HostCall(studio, new Map { { "op", op }, { "call_id", 1 } }), _ => Task.FromResult(does())).Result);
+    }
+
+    // On a thread of the pool, where an exception that nobody catches would end this process.
+    static void ACallbackOfATokenThatThrowsEndsNoProcess()
+    {
+        using (var studio = Opened("callback"))
+        {
+            foreach (var late in new[] { false, true })
+            {
+                var call = new HostCall(studio, new Map { { "op", HostOp.ToolCall }, { "call_id", 1 } });
+                call.Cancelled.Register(() => { throw new InvalidOperationException("the command is gone"); });
+                if (late) call.CancelAfter(20);
+                else call.Cancel();
+                for (var i = 0; i < 200 && !call.Cancelled.IsCancellationRequested; i++) Thread.Sleep(10);
+                Check(call.Cancelled.IsCancellationRequested, "cancelled");
+                Thread.Sleep(200);
+            }
+        }
+    }
+
     static void WaitingRunsHoldNoThreads()
     {
         using (var studio = Opened("threads"))
@@ -288,7 +330,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

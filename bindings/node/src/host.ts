@@ -59,11 +59,22 @@ export class Host {
     const control = new AbortController();
     const late = timer(control, payload?.timeout_ms);
     this.#calls.set(id, control);
+    let returned = false;
     try {
       const result = await this.#result(engine, op, id, payload, control.signal);
-      refused(engine, id, engine.complete(id, 1, JSON.stringify(result) ?? 'null'));
+      returned = true;
+      if (engine.complete(id, 1, JSON.stringify(result) ?? 'null') === CODES.INVALID) throw new Error('the engine does not read it');
     } catch (failed) {
-      engine.complete(id, 0, JSON.stringify({ message: messageOf(failed).slice(0, LONGEST) }));
+      const said = messageOf(failed);
+      fail(
+        engine,
+        id,
+        !returned
+          ? { message: said }
+          : op === 'tool.call'
+            ? unwritten(said)
+            : { message: `the answer could not be written as JSON: ${said}` },
+      );
     } finally {
       clearTimeout(late);
       this.#calls.delete(id);
@@ -80,7 +91,12 @@ export class Host {
     }
     if (op === 'tool.cancel' && !answer) return null;
     if (!answer) throw new Error(`nothing answers \`${op}\``);
-    return last(answer(payload, context), (chunk) => engine.complete(id, 2, JSON.stringify(chunk)) >= 0);
+    return last(answer(payload, context), (chunk) => {
+      const code = engine.complete(id, 2, JSON.stringify(chunk));
+      if (code === CODES.INVALID)
+        throw new Error('the engine does not read a chunk of the answer: it ends inside a character, or is no JSON');
+      return code >= 0;
+    });
   }
 }
 
@@ -100,16 +116,29 @@ async function last(answered: unknown, tell: (chunk: unknown) => boolean): Promi
   for (;;) {
     const { done, value } = await iterator.next();
     if (done) return value;
-    if (!tell(value)) {
-      await iterator.return?.(undefined);
-      return null;
+    let wanted = false;
+    try {
+      wanted = tell(value);
+    } finally {
+      if (!wanted) await iterator.return?.(undefined);
     }
+    if (!wanted) return null;
   }
 }
 
-/** An answer that the engine cannot read ends the call, instead of letting it wait for its time to be over. */
-function refused(engine: Engine, id: number, code: number): void {
-  if (code === CODES.INVALID) engine.complete(id, 0, JSON.stringify({ message: 'the answer could not be taken' }));
+/** A tool that ran must not look like one that failed: whoever reads that calls it again. */
+function unwritten(why: string): { message: string; ran: true } {
+  const message = `the tool ran, but its result could not be written as JSON (${why}): return text without halves of characters, finite numbers, lists and objects, at most 16 MiB`;
+  return { message, ran: true };
+}
+
+function fail(engine: Engine, id: number, failure: { message: string; ran?: true }): void {
+  engine.complete(id, 0, JSON.stringify({ ...failure, message: whole(failure.message.slice(0, LONGEST)) }));
+}
+
+/** Without halves of characters, which are no JSON: the engine would refuse the text, and nobody would answer. */
+function whole(text: string): string {
+  return text.replace(/[\ud800-\udfff]/gu, '\ufffd');
 }
 
 function messageOf(failed: unknown): string {

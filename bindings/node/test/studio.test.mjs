@@ -5,6 +5,8 @@ import { readFile } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import test from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CODES } from '../dist/generated.js';
+import { Host } from '../dist/host.js';
 import { Studio, StudioError } from '../dist/index.js';
 import { all, calling, folder, gate, names, opened, until } from './opened.mjs';
 
@@ -67,6 +69,70 @@ test('a result that is no JSON is a failed call at once', async (t) => {
     const told = JSON.stringify(await all(studio.run({ workflow: 'calls-odd', message: 'x' })));
     assert.ok(told.includes(wanted), told);
   }
+});
+
+test('a tool that ran is not told as one that failed', async () => {
+  const circle = {};
+  circle.circle = circle;
+  const answered = async (op, run, code = () => 0) => {
+    const [host, told] = [new Host(), []];
+    const engine = { complete: (_id, ok, text) => (told.push([ok, JSON.parse(text)]), code(ok, text)) };
+    if (op === 'tool.call') host.tool({ name: 'odd' }, run);
+    else host.answer(op, run);
+    await host.take(engine, JSON.stringify({ op, call_id: 1, payload: { name: 'odd', arguments: {} } }));
+    return told.at(-1);
+  };
+  const refuses = (ok) => (ok === 1 ? CODES.INVALID : 0);
+  for (const [run, why, code] of [
+    [() => 10n, 'BigInt'],
+    [() => circle, 'circular'],
+    [() => 'x\ud83d', 'the engine does not read it', refuses],
+  ]) {
+    const [ok, { message, ran }] = await answered('tool.call', run, code);
+    assert.deepEqual(
+      [ok, ran, message.startsWith('the tool ran, but its result could not be written as JSON (')],
+      [0, true, true],
+      message,
+    );
+    assert.ok(message.includes(why), message);
+    const [failed, gate] = await answered('gate', run, code);
+    assert.deepEqual([failed, 'ran' in gate], [0, false]);
+  }
+  const fails = () => {
+    throw new Error('no such till');
+  };
+  assert.deepEqual(await answered('tool.call', fails), [0, { message: 'no such till' }]);
+});
+
+test('a failure whose text ends inside a character is told at once', async (t) => {
+  const { studio } = await opened(t);
+  const texts = ['no \ud83d', `${'x'.repeat(9_999)}\u{1f600}`];
+  studio.tool({ name: 'cut', timeoutMs: 20_000 }, () => {
+    throw new Error(texts.shift());
+  });
+  await studio.call('workflow.save', calling('cut'));
+  for (const wanted of ['no \ufffd', 'x\ufffd']) {
+    const begun = performance.now();
+    const told = JSON.stringify(await all(studio.run({ workflow: 'calls-cut', message: 'x' })));
+    assert.ok(told.includes(wanted) && performance.now() - begun < 5_000, told.slice(-500));
+  }
+});
+
+test('a chunk that the engine does not read fails the call of the model', async () => {
+  const [host, told] = [new Host(), []];
+  let ended = false;
+  host.answer('provider.chat', async function* () {
+    try {
+      yield { delta: 'a\ud83d' };
+      yield { delta: 'never' };
+    } finally {
+      ended = true;
+    }
+  });
+  const engine = { complete: (_id, ok, text) => (told.push([ok, JSON.parse(text)]), ok === 2 ? CODES.INVALID : 0) };
+  await host.take(engine, JSON.stringify({ op: 'provider.chat', call_id: 1, payload: {} }));
+  assert.deepEqual([told.length, told[1][0], ended], [2, 0, true]);
+  assert.match(told[1][1].message, /does not read a chunk/);
 });
 
 test('leaving the loop lets the run go on', async (t) => {

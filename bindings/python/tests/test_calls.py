@@ -9,10 +9,12 @@ import signal
 import threading
 import time
 import weakref
+from decimal import Decimal
 
 import pytest
 
 import wfstudio
+from wfstudio.host import Call, Calls
 
 
 def workflow(slug, tool):
@@ -67,6 +69,57 @@ def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run(tmp_path):
         studio.shutdown()
 
 
+class Told:
+    """An engine that is told answers, and refuses results when it is said to."""
+
+    def __init__(self, refuses=False):
+        self.answers, self.refuses = [], refuses
+
+    def complete_host_call(self, _, ok, answer):
+        if self.refuses and ok == 1:
+            raise wfstudio.StudioError.Failed(-1, "{}")
+        self.answers.append((ok, json.loads(answer)))
+
+
+def answered(op, work, refuses=False):
+    host, engine = wfstudio.Host(workers=1), Told(refuses)
+    (host.tool(name="odd", input_schema={"type": "object"}) if op == "tool.call" else host.answers(op))(work)
+    calls = Calls(host, engine)
+    calls._answer(Call({"op": op, "call_id": 1, "payload": {"name": "odd", "arguments": {}}}))
+    calls.close()
+    assert len(engine.answers) == 1
+    return engine.answers[0]
+
+
+def circle():
+    made = []
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("result", "why", "refuses"),
+    [({1}, "set", False), (Decimal("1.5"), "Decimal", False), (float("nan"), "JSON compliant", False), (circle(), "Circular", False), ("x\ud83d", "does not read", True)],
+)
+def test_a_tool_that_ran_is_not_told_as_one_that_failed(result, why, refuses):
+    async def later(**_):
+        return result
+
+    for work in (lambda **_: result, later):
+        ok, told = answered("tool.call", work, refuses)
+        assert (ok, told["ran"]) == (0, True)
+        assert told["message"].startswith("the tool ran, but its result could not be written as JSON (") and why in told["message"]
+    ok, told = answered("gate", lambda _: result, refuses)
+    assert ok == 0 and "ran" not in told
+
+
+def test_a_tool_that_raises_is_told_as_one_that_failed():
+    def till(**_):
+        raise TypeError("the till is empty")
+
+    assert answered("tool.call", till) == (0, {"message": "TypeError: the till is empty"})
+
+
 def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
     first, second = (wfstudio.Studio(config(tmp_path), name="one") for _ in range(2))
     first.tool(name="left", input_schema={"type": "object"})(lambda **_: "from the left")
@@ -87,6 +140,17 @@ def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
     finally:
         first.shutdown()
         second.shutdown()
+
+
+def test_a_name_is_for_one_configuration(tmp_path):
+    first = wfstudio.Studio(config(tmp_path), name="config")
+    try:
+        assert wfstudio.Studio(name="config").call("health")["status"] == "ok"
+        with pytest.raises(wfstudio.StudioError.Failed) as refused:
+            wfstudio.Studio(config(tmp_path, "other"), name="config")
+        assert refused.value.code == -3
+    finally:
+        first.shutdown()
 
 
 def test_hosts_of_studios_that_are_gone_are_let_go_once_others_answer_for_them(tmp_path):

@@ -238,11 +238,13 @@ class Calls:
 
     def _answer(self, call):
         context = contextvars.copy_context()
+        returned = False
         try:
             ok, result = 1, context.run(self._result, call)
+            returned = True
             answer = json.dumps(result, allow_nan=False)
         except BaseException as failure:  # the failure is the answer, also that of `sys.exit`
-            ok, answer = 0, _failed(failure)
+            ok, answer = 0, _unwritten(call, _text(failure)) if returned else _failed(_text(failure))
         with self._lock:
             self._running.pop(call.id, None)
         if call.op in g.UNANSWERED:
@@ -251,7 +253,7 @@ class Calls:
             self._engine.complete_host_call(call.id, ok, answer)
         except StudioError as refused:
             if getattr(refused, "code", 0) == g.INVALID:
-                self._give_up(call, refused)
+                self._give_up(call)
             # Otherwise nobody waits for it any more.
 
     def _result(self, call):
@@ -308,10 +310,10 @@ class Calls:
     def _chunk(self, call, chunk):
         self._engine.complete_host_call(call.id, 2, json.dumps(chunk))
 
-    def _give_up(self, call, refused):
+    def _give_up(self, call):
         """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
         try:
-            self._engine.complete_host_call(call.id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
+            self._engine.complete_host_call(call.id, 0, _unwritten(call, "the engine does not read it"))
         except StudioError:
             pass
 
@@ -331,6 +333,19 @@ async def _with(call, work):
     return await task
 
 
-def _failed(failure):
-    text = str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
-    return json.dumps({"message": text.encode("utf-8", "replace").decode()[:10_000]})
+def _text(failure):
+    return str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
+
+
+def _failed(text, **more):
+    return json.dumps({"message": text.encode("utf-8", "replace").decode()[:10_000], **more})
+
+
+def _unwritten(call, why):
+    """A tool that ran must not look like one that failed: whoever reads that calls it again."""
+    if call.op != g.HOST_TOOL_CALL:
+        return _failed(f"the answer could not be written as JSON: {why}")
+    return _failed(
+        f"the tool ran, but its result could not be written as JSON ({why}): return text in UTF-8, finite numbers, lists and dicts, at most 16 MiB",
+        ran=True,
+    )

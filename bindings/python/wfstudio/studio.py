@@ -100,7 +100,8 @@ class Studio:
 
     def __init__(self, config=None, host=None, name=None, **keys):
         self._keys = {**(config or {}), **keys}
-        self._config, self._name, self._lock = json.dumps(self._keys), name, threading.RLock()
+        # Without a configuration it is the engine of that name as it is.
+        self._config, self._name, self._lock = json.dumps(self._keys) if self._keys else "", name, threading.RLock()
         self._opened, self._began, self._closed = None, 0, False
         self._classes, self._loop = [], None
         self.host = host or Host()

@@ -114,6 +114,16 @@ class TestEngine < StudioTest
     both&.each { |one| one.close(1) }
   end
 
+  def test_a_name_is_for_one_configuration
+    config = { environment: "local", database: { path: "#{@folder}/named.sqlite" } }
+    first = WfStudio.open(config, name: "named")
+    assert_equal "ok", first.call("health")["status"]
+    assert_equal "ok", WfStudio.open(name: "named").call("health")["status"]
+    assert_raises(WfStudio::Conflict) { WfStudio.open({ **config, environment: "production" }, name: "named").call("health") }
+  ensure
+    first&.close(1)
+  end
+
   def test_hosts_of_studios_that_are_gone_are_let_go_once_others_answer_for_them
     config = { environment: "local", database: { path: "#{@folder}/gone.sqlite" } }
     kept = WfStudio.open(config, name: "gone")

@@ -16,6 +16,8 @@ module WfStudio
       @jobs << job
       @lock.synchronize do
         @threads << worker if @threads.size < @size && @jobs.num_waiting < @jobs.size
+      rescue ThreadError
+        raise if @threads.empty? # otherwise those that are there come to it
       end
     end
 
@@ -46,7 +48,8 @@ module WfStudio
     # The one core of an engine in this process: two that wait for one engine would take each other's news.
     def self.open(config, name)
       Native.library
-      text = Native.lent(JSON.generate(config))
+      # Without a configuration it is the engine of that name as it is.
+      text = Native.lent(config.empty? ? nil : JSON.generate(config))
       @opening.synchronize do
         @opened.delete_if { |_, core| core.pid != Process.pid || core.over? }
         engine = name ? Native.opened(:studio_engine_shared, name, *text) : Native.opened(:studio_engine_open, *text)
@@ -169,7 +172,13 @@ module WfStudio
         code, bytes = Native.filled(:studio_host_next, @engine, 0)
         break unless code == Native::STUDIO_OK || code == Native::STUDIO_HOST_CALL
 
-        take(JSON.parse(bytes))
+        begin
+          take(JSON.parse(bytes, max_nesting: false))
+        rescue StandardError => e # the next calls are fetched all the same
+          warn "wfstudio: a call could not be taken: #{e.full_message}"
+          id = bytes[/"call_id":(\d+)/, 1]
+          complete(id.to_i, 0, JSON.generate({ message: "the host could not take the call; nothing was done" })) if id
+        end
       end
     end
 

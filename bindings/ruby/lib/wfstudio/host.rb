@@ -9,7 +9,7 @@ module WfStudio
       @core = core
       @id, @op, @payload = call.values_at("call_id", "op", "payload")
       @lock, @told = Mutex.new, ConditionVariable.new
-      @cancelled = false
+      @cancelled = @begun = false
     end
 
     def arguments
@@ -51,32 +51,48 @@ module WfStudio
 
     # Gives a part of the answer; the block's own result ends it.
     def chunk(part)
-      @core.complete(@id, CHUNK, JSON.generate(part))
+      @core.complete(@id, CHUNK, JSON.generate(part, max_nesting: DEEPEST))
     end
 
-    # Runs the block and answers with what it returns, or with its failure.
+    # Runs the block and answers with what it returns, or with its failure. Once: what was told as failed is not run any more.
     def answer
+      return unless begin?
+
       raise Failure, "the call was cancelled before it began; nothing was done" if @cancelled
 
-      @core.complete(@id, DONE, JSON.generate(plain(yield)))
-    rescue Failure => e
-      fail_with(e.message)
+      result = yield
+      ran = @op == HostOps::TOOL_CALL
+      @core.complete(@id, DONE, JSON.generate(plain(result), max_nesting: DEEPEST))
     rescue Exception => e # also `exit` and `abort` end only the call
-      fail_with("#{e.class}: #{e.message}")
+      said = e.is_a?(Failure) ? e.message : "#{e.class}: #{e.message}"
+      ran ? fail_with(unwritten(e, said), ran: true) : fail_with(said)
     end
 
+    # The levels of JSON that the engine reads.
+    DEEPEST = 128
     FAILED, DONE, CHUNK = 0, 1, 2
-    private_constant :FAILED, :DONE, :CHUNK
+    private_constant :DEEPEST, :FAILED, :DONE, :CHUNK
 
     private
+
+    # Whether nobody has begun it before.
+    def begin?
+      @lock.synchronize { !@begun && @begun = true }
+    end
 
     def plain(result)
       result.respond_to?(:as_json) ? result.as_json : result
     end
 
-    def fail_with(message)
+    # A tool that ran must not look like one that failed: whoever reads that calls it again.
+    def unwritten(error, said)
+      why = error.is_a?(Invalid) ? "the engine does not read it" : said
+      "the tool ran, but its result could not be written as JSON (#{why}): return text in UTF-8, finite numbers, lists and maps, at most 16 MiB"
+    end
+
+    def fail_with(message, **more)
       text = message.dup.force_encoding(Encoding::UTF_8).scrub[0, 10_000]
-      @core.complete(@id, FAILED, JSON.generate({ message: text }))
+      @core.complete(@id, FAILED, JSON.generate({ message: text, **more }))
     rescue Error
       # The engine was closed.
     end

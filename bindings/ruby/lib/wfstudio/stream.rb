@@ -27,7 +27,7 @@ module WfStudio
       code, bytes = read
       raise Internal, "the answer has no head" unless code == Native::STUDIO_HEAD
 
-      JSON.parse(bytes)
+      JSON.parse(bytes, max_nesting: false)
     end
 
     # Ends the run; its stream goes on and tells so.
@@ -114,7 +114,7 @@ module WfStudio
       *whole, @rest = (@rest << bytes).split("\n\n", -1)
       whole.each do |frame|
         fields = frame.lines(chomp: true).to_h { |line| line.split(": ", 2).then { |name, value| [name, value] } }
-        yield Event.new(fields["event"], JSON.parse(fields["data"]), fields["id"]) if fields["event"]
+        yield Event.new(fields["event"], JSON.parse(fields["data"], max_nesting: false), fields["id"]) if fields["event"]
       end
     end
   end

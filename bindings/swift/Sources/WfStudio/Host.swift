@@ -84,13 +84,29 @@ final class Host: @unchecked Sendable {
         lock.unlock()
     }
 
+    /// The tool returned, and its result has no JSON.
+    struct Unwritten: Error { let why: String }
+
+    /// `ran`: the tool returned. It must not look like one that failed: whoever reads that calls it again.
+    struct Failure: Encodable { let message: String, ran: Bool? }
+
     private static func finish(_ call: HostCall, _ answer: HostAnswer) async {
-        var message = "the answer is no JSON that the engine can read"
+        let failure: Failure
         do {
             try Task.checkCancellation() // nobody wants the result any more: nothing is begun
             if call.complete(1, try await answer(call)) != STUDIO_INVALID { return }
-        } catch { message = "\(error)" }
-        _ = call.complete(0, (try? JSONEncoder().encode(["message": message])) ?? Data())
+            let isTool = call.op == HostOperation.toolCall
+            failure = isTool ? unwritten("the engine does not read it") : Failure(message: "the answer is no JSON that the engine can read", ran: nil)
+        } catch let error as Unwritten {
+            failure = unwritten(error.why)
+        } catch {
+            failure = Failure(message: "\(error)", ran: nil)
+        }
+        _ = call.complete(0, (try? JSONEncoder().encode(failure)) ?? Data())
+    }
+
+    private static func unwritten(_ why: String) -> Failure {
+        Failure(message: "the tool ran, but its result could not be written as JSON (\(why)): return what JSONEncoder writes, at most 16 MiB", ran: true)
     }
 
     func end() {
@@ -110,7 +126,8 @@ extension Studio {
         let declaration: [String: Any] = ["name": name, "description": description, "require_approval": requireApproval, "idempotent": idempotent, "input_schema": schema]
         try host.declare(Host.key(name), tool: declaration) { call in
             let input = try JSONDecoder().decode(Payload<Input>.self, from: call.payload).arguments
-            return try JSONEncoder().encode(try await does(input))
+            let output = try await does(input)
+            do { return try JSONEncoder().encode(output) } catch { throw Host.Unwritten(why: "\(error)") }
         }
     }
 
