@@ -1360,6 +1360,8 @@ export type PendingTool = {
   name: string;
   arguments: unknown;
   call_id: string;
+  /** The slug of the MCP server that gets the call, and no other one. Absent for tools of no server, and in runs of earlier versions. */
+  server?: string;
 };
 
 export type ProblemBody = {
