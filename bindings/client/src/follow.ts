@@ -3,7 +3,7 @@ import type { Requests } from './requests.js';
 import type { EventName } from './generated/events.js';
 import type { RunSummary, TraceAnswer } from './generated/schemas.js';
 import { next, type End, type Line, type Stop } from './line.js';
-import { isProblem } from './problem.js';
+import { isProblem, Problem } from './problem.js';
 import { readEvents, type StudioEvent } from './sse.js';
 import { after, hidden, inPage, shown, until, whenHidden, type Undo } from './tab.js';
 
@@ -54,15 +54,23 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
   const { onLine, onSignedIn } = client.options;
   const waits = onSignedIn !== undefined || inPage();
   const key = request.key ?? newKey();
-  const line: Line = { taken: request.body === undefined, fails: 0 };
-  const at: Place = { lastId: request.after ?? null, traceId: request.traceId ?? null, stop: 'closed', rests: false };
+  const at: Place = {
+    taken: request.body === undefined,
+    fails: 0,
+    lastId: request.after ?? null,
+    traceId: request.traceId ?? null,
+    stop: 'closed',
+    rests: false,
+    mine: true,
+  };
   const onEvent = (event: StudioEvent): void => {
     if (signal.aborted) return;
+    at.mine = true;
     if (event.id) at.lastId = event.id;
     if (typeof event.data.trace_id === 'string') at.traceId = event.data.trace_id;
     at.stop = endsAt(event);
     at.rests = false;
-    line.fails = 0;
+    at.fails = 0;
     onLine?.(key, 0);
     request.onEvent(event);
   };
@@ -81,14 +89,14 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
     const undo = [onSignedIn?.(go), after(SIGNED_IN, go)];
     return () => undo.forEach((f) => f?.());
   };
-  try {
+  const toItsEnd = async (): Promise<End> => {
     for (;;) {
-      const stop = await read(client, request, key, line, at, onEvent);
+      const stop = await read(client, request, key, at, onEvent);
       if (signal.aborted) return { kind: 'lost', problem: null };
-      const step = next(line, stop, waits);
+      const step = next(at, stop, waits);
       if (step.kind === 'open') {
-        line.fails += 1;
-        if (line.taken && step.after) onLine?.(key, line.fails);
+        at.fails += 1;
+        if (at.taken && step.after) onLine?.(key, at.fails);
         const answer = step.look ? await look() : null;
         // What came since the last try is told by one more.
         if (answer && at.rests) return { kind: 'rested', answer };
@@ -98,45 +106,48 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
       else if (step.kind !== 'shown') return step;
       else if (hidden()) await until(signal, shown);
     }
-  } finally {
-    onLine?.(key, 0);
-  }
+  };
+  const end = await toItsEnd()
+    .finally(() => onLine?.(key, 0))
+    .catch((cause: unknown): End => {
+      const problem = new Problem({ status: -1, code: 'client_error', title: 'Error', detail: String(cause) });
+      return { kind: 'lost', problem: Object.assign(problem, { cause }) };
+    });
+  return end.kind === 'lost' && begins(request, at) ? { ...end, key } : end;
 }
 
-interface Place {
+interface Place extends Line {
   lastId: string | null;
   traceId: string | null;
   /** What it means when the stream ends here. */
   stop: Stop;
   /** It was at rest at the last look, and nothing was told since. */
   rests: boolean;
+  /** It is the program's turn, not the line's: what is thrown is an error of the program. */
+  mine: boolean;
 }
 
 /** One connection, read to its end. */
-async function read(
-  client: Requests,
-  request: Follow,
-  key: string,
-  line: Line,
-  at: Place,
-  onEvent: (event: StudioEvent) => void,
-): Promise<Stop> {
+async function read(client: Requests, request: Follow, key: string, at: Place, onEvent: (event: StudioEvent) => void): Promise<Stop> {
   const own = new AbortController();
   const cut = (): void => own.abort();
   if (request.signal.aborted) cut();
   request.signal.addEventListener('abort', cut, { once: true });
   let away = false;
+  let response: Response | undefined;
   const seen = whenHidden(AWAY, () => {
-    away = line.taken;
+    away = at.taken;
     if (away) cut();
   });
   /** Silence counts while something is waited for; what begins a run may take its time to answer. */
   let heard: Undo = () => undefined;
   const listen = (): void => {
+    at.mine = false;
     heard();
     heard = after(client.options.silence ?? SILENCE, cut);
   };
   const ready = (): Promise<void> | undefined => {
+    at.mine = true;
     heard();
     const wait = request.ready?.();
     if (wait) return wait.then(listen);
@@ -144,28 +155,35 @@ async function read(
     return undefined;
   };
   try {
-    if (line.taken) listen();
-    const response = await open(client, request, key, line, at, own.signal);
+    if (at.taken) listen();
+    at.mine = true;
+    response = await open(client, request, key, at, own.signal);
     listen();
-    line.taken = true;
+    at.taken = true;
     if (response.status === 204 || !response.body) return 'rested';
     await readEvents(response.body, onEvent, ready);
     return at.stop;
   } catch (error) {
-    return away ? 'hidden' : isProblem(error) ? error : 'broken';
+    if (away) return 'hidden';
+    if (!response && isProblem(error)) return error;
+    if (at.mine && !own.signal.aborted) throw error;
+    return 'broken';
   } finally {
+    cut();
     heard();
     seen();
     request.signal.removeEventListener('abort', cut);
   }
 }
 
-function open(client: Requests, request: Follow, key: string, line: Line, at: Place, signal: AbortSignal): Promise<Response> {
+/** Nothing of it was heard yet: it is asked for under its key. */
+const begins = ({ body }: Follow, at: Place): boolean => body !== undefined && !(at.taken && at.traceId && at.lastId);
+
+function open(client: Requests, request: Follow, key: string, at: Place, signal: AbortSignal): Promise<Response> {
   const { path, body, order } = request;
   const headers: Record<string, string> = { Accept: 'text/event-stream' };
   if (at.lastId) headers['Last-Event-ID'] = at.lastId;
   const query = { order: at.lastId ? undefined : order };
-  if (body === undefined || (line.taken && at.traceId && at.lastId))
-    return client.send('GET', at.traceId ? tailPath(at.traceId) : path, { headers, query, signal });
+  if (!begins(request, at)) return client.send('GET', at.traceId ? tailPath(at.traceId) : path, { headers, query, signal });
   return client.send('POST', path, { headers: { ...headers, 'Idempotency-Key': key }, query, body, signal });
 }

@@ -2,14 +2,21 @@
 import { isProblem, type Problem } from './problem.js';
 import type { TraceAnswer } from './generated/schemas.js';
 
-/** How following a run ends. Refused: nothing was begun. Lost: the run may go on, nobody here is told of it any more. */
+/**
+ * How following a run ends. Refused: the server said that nothing was begun, and no earlier try was left without an answer. Lost: the run may go on, nobody
+ * here is told of it any more; with a `key` it was not heard of yet, and the same request under that key finds it or begins it.
+ */
 export type End =
-  { kind: 'rested'; answer: TraceAnswer | null } | { kind: 'refused'; problem: Problem } | { kind: 'lost'; problem: Problem | null };
+  | { kind: 'rested'; answer: TraceAnswer | null }
+  | { kind: 'refused'; problem: Problem }
+  | { kind: 'lost'; problem: Problem | null; key?: string };
 
 /** `taken`: the server has begun what it was asked for; until then nothing is known to run. */
 export interface Line {
   taken: boolean;
   fails: number;
+  /** It may have been begun, whatever later tries are told. */
+  doubtful?: boolean;
 }
 
 /**
@@ -20,29 +27,27 @@ export type Stop = 'rested' | 'paused' | 'closed' | 'broken' | 'hidden' | Proble
 
 export type Next = { kind: 'open'; after: number; look: boolean } | { kind: 'sign-in' } | { kind: 'shown' } | End;
 
-const TRIES = 3;
 /** Whoever is asked to wait longer than this is told so instead. */
 const PATIENCE = 10_000;
 /** A run that goes on is asked for at least so often, whatever the server says. */
 const LONGEST = 60_000;
 
 const backoff = (fails: number): number => Math.min(500 * 2 ** fails, 8000);
-const passing = ({ status, code }: Problem): boolean =>
-  status === 0 || status === 429 || status >= 502 || code === 'idempotency_in_progress';
 
 /** `waits`: somebody may sign in. A look is for a server whose stream does not open: one that does tells also a run at rest to its end. */
-export function next({ taken, fails }: Line, stop: Stop, waits: boolean): Next {
+export function next(line: Line, stop: Stop, waits: boolean): Next {
+  const { taken, fails } = line;
   if (stop === 'rested') return { kind: 'rested', answer: null };
   if (stop === 'hidden') return { kind: 'shown' };
   const after = stop === 'paused' && !fails ? 0 : backoff(fails);
-  if (!isProblem(stop)) return { kind: 'open', after, look: taken && fails > 2 };
-  if (waits && (stop.status === 401 || stop.status === 419)) return { kind: 'sign-in' };
-  const wait = stop.retryAfter ?? after;
-  if (taken) {
-    if (passing(stop) || stop.status >= 500) return { kind: 'open', after: Math.min(Math.max(wait, after), LONGEST), look: fails > 2 };
-    return { kind: 'lost', problem: stop };
-  }
-  return passing(stop) && fails < TRIES && wait <= PATIENCE
-    ? { kind: 'open', after: wait, look: false }
-    : { kind: 'refused', problem: stop };
+  const look = fails > 2;
+  if (!isProblem(stop)) return { kind: 'open', after, look };
+  const { status, retryAfter } = stop;
+  const unsure = status === 0 || status >= 500 || stop.code === 'idempotency_in_progress';
+  line.doubtful ||= taken || unsure;
+  if (waits && (status === 401 || status === 419)) return { kind: 'sign-in' };
+  const wait = Math.max(retryAfter ?? 0, after);
+  if ((unsure || status === 429) && (taken || (status !== 500 && !look && wait <= PATIENCE)))
+    return { kind: 'open', after: Math.min(wait, LONGEST), look };
+  return { kind: line.doubtful ? 'lost' : 'refused', problem: stop };
 }

@@ -40,27 +40,14 @@ function waitOf(header: string | null): number | null {
 export async function problemFrom(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const retryAfter = waitOf(response.headers.get('retry-after'));
-  const text = await response.text().catch(() => '');
-  try {
-    const body = JSON.parse(text) as Partial<Body>;
-    return new Problem(
-      {
-        ...body,
-        status: response.status,
-        code: body.code ?? `http_${response.status}`,
-        title: body.title ?? '',
-        detail: body.detail ?? body.title ?? '',
-      },
-      requestId,
-      retryAfter,
-    );
-  } catch {
-    return new Problem(
-      { status: response.status, code: `http_${response.status}`, title: response.statusText, detail: response.statusText },
-      requestId,
-      retryAfter,
-    );
-  }
+  const { status, statusText } = response;
+  const body = (await response.json().catch(() => null)) as Partial<Body> | null;
+  const title = body ? (body.title ?? '') : statusText;
+  return new Problem(
+    { ...body, status, code: body?.code ?? `http_${status}`, title, detail: body?.detail ?? title },
+    requestId,
+    retryAfter,
+  );
 }
 
 export const offline = (): Problem => new Problem({ status: 0, code: 'offline', title: 'Offline', detail: 'offline' });

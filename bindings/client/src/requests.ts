@@ -65,6 +65,11 @@ export function addressed(operation: string, values: Record<string, string | num
 const refused = ({ status, headers }: Response): boolean =>
   status === 401 || status === 419 || ((status === 403 || status === 422) && !/json/.test(headers.get('content-type') ?? ''));
 
+/** Also a Problem, when it is thrown by `renew`, is an error of the program and no answer to the request. */
+const notRenewed = (cause: unknown): never => {
+  throw new Error('renew', { cause });
+};
+
 /** Requests without streams, for pages that read none. */
 export class Requests {
   readonly options: ClientOptions;
@@ -94,7 +99,7 @@ export class Requests {
   async send(method: string, path: string, options: Request = {}): Promise<Response> {
     const { renew, onConnection } = this.options;
     let response = await this.#once(method, path, options);
-    if (renew && refused(response) && (await renew(response, method))) response = await this.#once(method, path, options);
+    if (renew && refused(response) && (await renew(response, method).catch(notRenewed))) response = await this.#once(method, path, options);
     if (response.status === 401 || response.status === 419) onConnection?.({ signedOut: true });
     if (!response.ok) throw await problemFrom(response);
     onConnection?.({ signedOut: false });
@@ -112,21 +117,15 @@ export class Requests {
     if (options.body !== undefined) headers['Content-Type'] = 'application/json';
     if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;
     const body = options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
-    try {
-      const ask = this.options.fetch ?? fetch;
-      const response = await ask(this.address(withQuery(path, options.query)), {
-        method,
-        headers,
-        body,
-        signal: options.signal,
-        credentials,
-      });
-      onConnection?.({ offline: false });
-      return response;
-    } catch (error) {
-      if (options.signal?.aborted) throw error;
+    const { signal } = options;
+    const ask = this.options.fetch ?? fetch;
+    const init = { method, headers, body, signal, credentials };
+    const response = await ask(this.address(withQuery(path, options.query)), init).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
       onConnection?.({ offline: true });
       throw offline();
-    }
+    });
+    onConnection?.({ offline: false });
+    return response;
   }
 }

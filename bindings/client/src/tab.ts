@@ -1,8 +1,8 @@
 /** Owns waiting: for a time, for a person who looks at the tab again, for the end of a signal. Without a document nobody looks away. */
 export type Undo = () => void;
 
-const page = (): Document | null => (typeof document === 'undefined' ? null : document);
-export const inPage = (): boolean => page() !== null;
+const page = (): Document | undefined => globalThis.document;
+export const inPage = (): boolean => !!page();
 
 export const hidden = (): boolean => page()?.hidden ?? false;
 

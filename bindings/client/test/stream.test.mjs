@@ -95,7 +95,7 @@ test('who stops looking leaves the line and not the run', async (t) => {
 
 test('a signal ends the iteration without an error', async (t) => {
   const { url } = await serve(t, [[START, stream(BEGAN, 'hold')]]);
-  assert.deepEqual(await all(new Client({ url }).run('draft', {}, { signal: AbortSignal.timeout(50) })), ['thread', 'token']);
+  assert.deepEqual(await all(new Client({ url }).run('draft', {}, { signal: AbortSignal.timeout(1000) })), ['thread', 'token']);
   assert.deepEqual(await all(new Client({ url }).run('draft', {}, { signal: AbortSignal.abort() })), []);
 });
 

@@ -1,18 +1,23 @@
 /** Owns under which key a request is sent: one that may have arrived keeps its key, so that sending it again does not do it twice. */
-import { newKey, type End } from '@wfstudio/client';
+import { follow, newKey, type End, type Follow } from '@wfstudio/client';
+import { studio } from '../api/client';
 
 export class Keys {
-  private readonly unsure = new Map<string, string>();
+  private readonly sent = new Map<string, string>();
 
-  of(path: string, body: unknown): string {
-    const text = `${path} ${JSON.stringify(body)}`;
-    const key = this.unsure.get(text) ?? newKey();
-    this.unsure.set(text, key);
-    return key;
-  }
-
-  settle(key: string, end: End): void {
-    const unsure = end.kind === 'refused' && (end.problem.status === 0 || end.problem.status >= 502);
-    for (const [text, known] of this.unsure) if (known === key && !unsure) this.unsure.delete(text);
+  /** What may have been begun is shown as it was before, like a refusal: sending it again finds it. */
+  async follow(request: Follow): Promise<End> {
+    const { sent } = this;
+    const text = `${request.path} ${JSON.stringify(request.body)}`;
+    const known = sent.get(text);
+    const key = known ?? newKey();
+    sent.set(text, key);
+    const end = await follow(studio, { ...request, key });
+    if ('key' in end && end.problem) {
+      sent.set(text, key);
+      return { kind: 'refused', problem: end.problem };
+    }
+    if (end.kind !== 'refused' || !known) sent.delete(text);
+    return end;
   }
 }

@@ -1,6 +1,6 @@
 /** Owns the run of one page: starts, follows, answers, stops it. Made when the page mounts; once disposed of, it changes nothing. */
-import { get, post, studio } from '../api/client';
-import { atRest, follow, tailPath, type End, type StudioEvent } from '@wfstudio/client';
+import { get, post } from '../api/client';
+import { atRest, tailPath, type End, type StudioEvent } from '@wfstudio/client';
 import type { Attachment, DoubtAnswer, TraceAnswer, Waiting } from '../api/types';
 import { inDetail } from '../api/whole';
 import { byFrame } from './frames';
@@ -150,7 +150,6 @@ export class RunSession {
     more: { after?: string; order?: 'live' | 'ordered' } = {},
   ): Promise<End> {
     const mine = this.take();
-    const key = this.keys.of(path, body);
     const frames = byFrame<[StudioEvent, number]>((batch) => {
       if (this.watch !== mine || this.gone) return;
       const view = { ...this.state().view, events: [...this.state().view.events] };
@@ -159,10 +158,9 @@ export class RunSession {
     });
     this.streaming = true;
     this.put({ streaming: true, lost: null });
-    const end = await follow(studio, {
+    const end = await this.keys.follow({
       path,
       body,
-      key,
       traceId,
       ...more,
       signal: mine.signal,
@@ -173,7 +171,6 @@ export class RunSession {
       onLook: (answer) => this.look(mine, inDetail(answer)),
     });
     frames.flush();
-    this.keys.settle(key, end);
     if (this.watch !== mine) return LEFT;
     if (end.kind === 'rested' && end.answer) this.look(mine, inDetail(end.answer));
     this.streaming = false;

@@ -75,11 +75,11 @@ describe('following a run', () => {
     expect(end).toMatchObject({ kind: 'refused', problem: { status: 429 } });
   });
 
-  it('is refused when there is no line to begin with', async () => {
+  it('is lost, under its key, when there is no line to begin with', async () => {
     server.on('POST', START, offline);
     start();
     await pass(10_000);
-    expect(end).toMatchObject({ kind: 'refused', problem: { code: 'offline' } });
+    expect(end).toMatchObject({ kind: 'lost', problem: { code: 'offline' }, key: server.asked[0]?.key });
   });
 
   it('goes on where the line was cut', async () => {
@@ -174,6 +174,6 @@ describe('following a run', () => {
     stop.abort();
     tell(stream([...BEGAN, DONE]));
     await pass(1000);
-    expect([told, end]).toEqual([[], { kind: 'lost', problem: null }]);
+    expect([told, end]).toMatchObject([[], { kind: 'lost', problem: null }]);
   });
 });

@@ -173,6 +173,26 @@ describe('the run of a page', () => {
     expect(new Set(keys.slice(4)).size).toBe(3);
   });
 
+  it('keeps that key, whatever a later try is told, until the message was taken', async () => {
+    const offline = (): Promise<Response> => Promise.reject(new TypeError('failed to fetch'));
+    server.on(
+      'POST',
+      begin,
+      offline,
+      () => refusal(403, 'forbidden'),
+      () => refusal(500, 'internal'),
+      () => refusal(403, 'forbidden'),
+      () => stream([...BEGAN, ['trace_completed', { trace_id: 'T' }]]),
+    );
+    for (let n = 0; n < 5; n += 1) {
+      void session.start('w', { message: 'hi' });
+      await pass(2000);
+    }
+    const keys = server.of('POST', begin).map((a) => a.key);
+    expect([keys.length, new Set(keys.slice(0, 5)).size, new Set(keys).size]).toEqual([6, 1, 2]);
+    expect(view().status).toBe('completed');
+  });
+
   it('tries a run with calls in doubt again as was decided', async () => {
     const calls = [{ call_id: 'c', name: 'pay', arguments: {}, node_id: 'n1' }];
     server.on('POST', begin, () =>

@@ -1,8 +1,8 @@
 /** Owns one conversation: what is shown, sent, streamed, answered. Made for a session of an agent; once disposed of, it changes nothing. */
 import { createContext, useContext } from 'react';
 import { createStore, useStore, type StoreApi } from 'zustand';
-import { get, post, studio } from '../../api/client';
-import { atRest, follow, tailPath, type End, type Problem, type StudioEvent } from '@wfstudio/client';
+import { get, post } from '../../api/client';
+import { atRest, tailPath, type End, type Problem, type StudioEvent } from '@wfstudio/client';
 import { refresh } from '../../api/queries';
 import type { Attachment, DoubtAnswer, Thread, TraceAnswer, Waiting } from '../../api/types';
 import { inDetail } from '../../api/whole';
@@ -165,7 +165,6 @@ export class ChatSession {
     const mine = new AbortController();
     this.watch = mine;
     this.put({ busy, refused: null });
-    const key = this.keys.of(path, body);
     const frames = (busy ? byFrame : atOnce)<StudioEvent>((batch) => {
       if (this.watch !== mine) return;
       let state = this.store.getState();
@@ -177,9 +176,8 @@ export class ChatSession {
       frames.add(event);
       if (this.gone && (this.sending || !this.next)) mine.abort();
     };
-    const end = await follow(studio, { path, body, key, traceId: trace, signal: mine.signal, onEvent });
+    const end = await this.keys.follow({ path, body, traceId: trace, signal: mine.signal, onEvent });
     frames.flush();
-    this.keys.settle(key, end);
     if (this.watch !== mine) return { kind: 'lost', problem: null };
     this.watch = null;
     if (end.kind === 'rested' && end.answer) look(inDetail(end.answer));

@@ -1,7 +1,6 @@
 /** Owns following the trace of one page: events change what is shown, and the whole is read again only now and then. */
 import { useEffect, useState } from 'react';
-import { atRest, follow, tailPath, type End, type StudioEvent } from '@wfstudio/client';
-import { studio } from '../../api/client';
+import { atRest, tailPath, type End, type StudioEvent } from '@wfstudio/client';
 import { queries, refresh } from '../../api/queries';
 import type { TraceAnswer, Waiting } from '../../api/types';
 import { byFrame } from '../../run/frames';
@@ -65,7 +64,6 @@ export class TraceSession {
     const mine = new AbortController();
     this.watch = mine;
     clearTimeout(this.timer);
-    const key = this.keys.of(path, body);
     let told = false;
     const frames = byFrame<[StudioEvent, number]>(
       (batch) => {
@@ -78,9 +76,8 @@ export class TraceSession {
       if (event.name !== 'token' && event.name !== 'reasoning') frames.add([event, Date.now()]);
       if (this.gone && this.due < 2) mine.abort();
     };
-    const end = await follow(studio, { path, body, key, after, traceId: this.id, signal: mine.signal, onEvent });
+    const end = await this.keys.follow({ path, body, after, traceId: this.id, signal: mine.signal, onEvent });
     frames.flush();
-    this.keys.settle(key, end);
     if (this.watch !== mine) return { kind: 'lost', problem: null };
     this.watch = null;
     if (this.gone) return end;
