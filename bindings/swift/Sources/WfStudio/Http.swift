@@ -14,26 +14,29 @@ public struct StudioRequest {
     public init(path: String) { self.path = path }
 }
 
-/// An answer whose body may still come.
+/// An answer whose body may still come. It is let go with the last copy of it and of its iterator, whether the body was read or not.
 public struct StudioResponse: AsyncSequence {
     public typealias Element = Data
     public let status: Int
     public let headers: [(String, String)]
     let bodyLimit: Int
     let first: Data
-    let stream: StudioStream
+    let closer: Closer
+
+    /// Ends the answer; what of the body was not read is not sent.
+    public func close() { closer.stream.close() }
 
     public final class Iterator: AsyncIteratorProtocol {
         private var first: Data
-        private let stream: StudioStream
-        init(_ response: StudioResponse) { (first, stream) = (response.first, response.stream) }
-        deinit { stream.close() }
+        private let closer: Closer
+        init(_ response: StudioResponse) { (first, closer) = (response.first, response.closer) }
+        deinit { closer.stream.close() }
         public func next() async throws -> Data? {
             if !first.isEmpty {
                 defer { first = Data() }
                 return first
             }
-            while let piece = try await stream.nextPiece() {
+            while let piece = try await closer.stream.nextPiece() {
                 if piece.code == STUDIO_OK, !piece.bytes.isEmpty { return piece.bytes }
             }
             return nil
@@ -57,7 +60,7 @@ extension Studio {
     public func mayCome(_ request: StudioRequest, user: Any? = nil, gate: Bool? = nil, tenant: String? = nil) async throws -> (limit: Int, refusal: StudioResponse?) {
         let answer = try await ask(request, ["user": user, "gate": gate, "tenant": tenant, "expect": "100-continue"])
         if answer.status != 100 { return (0, answer) }
-        answer.stream.close()
+        answer.close()
         return (answer.bodyLimit, nil)
     }
 
@@ -75,7 +78,7 @@ extension Studio {
             guard let piece = try await stream.nextPiece(), piece.code == STUDIO_HEAD else { throw StudioError(code: STUDIO_INTERNAL, problem: Data()) }
             let told = try JSONDecoder().decode(Head.self, from: piece.bytes)
             let headers = told.headers.filter { $0.count == 2 }.map { ($0[0], $0[1]) }
-            return StudioResponse(status: told.status, headers: headers, bodyLimit: told.body_limit ?? 0, first: Data((told.body ?? "").utf8), stream: stream)
+            return StudioResponse(status: told.status, headers: headers, bodyLimit: told.body_limit ?? 0, first: Data((told.body ?? "").utf8), closer: Closer(stream))
         } catch {
             stream.close()
             throw error

@@ -19,7 +19,7 @@ public struct StudioError: Error, CustomStringConvertible {
 public final class Studio: @unchecked Sendable {
     let engine: OpaquePointer
     private let lock = NSLock()
-    private var streams: [UInt64: StudioStream] = [:]
+    private(set) var streams: [UInt64: StudioStream] = [:]
     private var source: DispatchSourceRead?
     private var closed: Int32?
     private let queue = DispatchQueue(label: "studio")
@@ -85,20 +85,11 @@ public final class Studio: @unchecked Sendable {
         events(Begin.resume, answer.merging(["trace_id": trace]) { $1 })
     }
 
-    /// The end of the task that reads closes the stream; the run goes on, unless it was started with `"on_disconnect": "cancel"`.
+    /// Begins at once; events are fetched as they are asked for. Who lets the sequence go closes the stream; the run goes on, unless it was started with
+    /// `"on_disconnect": "cancel"`.
     private func events(_ operation: String, _ request: [String: Any]) -> AsyncThrowingStream<StudioEvent, Error> {
-        let text = Result { try JSONSerialization.data(withJSONObject: request) }
-        return AsyncThrowingStream { continuation in
-            let reader = Task {
-                do {
-                    let stream = try self.begin(operation, text.get())
-                    defer { stream.close() }
-                    while let event = try await stream.nextEvent() { continuation.yield(event) }
-                    continuation.finish()
-                } catch { continuation.finish(throwing: error) }
-            }
-            continuation.onTermination = { _ in reader.cancel() }
-        }
+        let begun = Result { Closer(try begin(operation, JSONSerialization.data(withJSONObject: request))) }
+        return AsyncThrowingStream(unfolding: { try await begun.get().stream.nextEvent() })
     }
 
     func begin(_ operation: String, _ request: Data, body: Data = Data()) throws -> StudioStream {

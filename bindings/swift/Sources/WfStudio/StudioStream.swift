@@ -12,6 +12,13 @@ public struct StudioEvent: Sendable {
     public var data = Data()
 }
 
+/// Closes a stream when nobody is left who may read it: the engine's own list holds the stream itself.
+final class Closer: Sendable {
+    let stream: StudioStream
+    init(_ stream: StudioStream) { self.stream = stream }
+    deinit { stream.close() }
+}
+
 /// What an engine began; one task reads it.
 final class StudioStream: @unchecked Sendable {
     struct Piece {

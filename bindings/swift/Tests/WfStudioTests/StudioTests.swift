@@ -23,6 +23,10 @@ final class StudioTests: XCTestCase {
         let answer = try await studio.respond(to: StudioRequest(path: "/studio/api/workflows"), gate: true)
         XCTAssertEqual(answer.status, 200)
         for try await _ in answer {}
+        var head = StudioRequest(path: "/studio/api/workflows")
+        head.method = "HEAD"
+        for _ in 0..<100 { _ = try await studio.respond(to: head, gate: true) }
+        XCTAssertEqual(studio.streams.count, 0) // nobody read them, and they are let go
         do {
             _ = try await studio.call(Operation.traceGet, ["trace_id": "00000000-0000-7000-8000-000000000000"])
             XCTFail("there is no such trace")
