@@ -40,6 +40,7 @@ export function next(line: Line, stop: Stop, waits: boolean): Next {
   if (stop === 'rested') return { kind: 'rested', answer: null };
   if (stop === 'hidden') return { kind: 'shown' };
   const after = stop === 'paused' && !fails ? 0 : backoff(fails);
+  // So many tries in a row: what was begun is looked at, what was not is given up.
   const look = fails > 2;
   if (!isProblem(stop)) return { kind: 'open', after, look };
   const { status, retryAfter } = stop;
