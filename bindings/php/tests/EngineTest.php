@@ -8,6 +8,7 @@ use PHPUnit\Framework\TestCase;
 use Studio\Abi;
 use Studio\Call;
 use Studio\ClosedError;
+use Studio\ConflictError;
 use Studio\Event;
 use Studio\Failure;
 use Studio\InvalidError;
@@ -304,6 +305,35 @@ final class EngineTest extends TestCase
         } finally {
             $studio->close();
         }
+    }
+
+    public function testApplicationsOfOneProcessHaveAnEngineEach(): void
+    {
+        $config = fn (string $name): array => ['environment' => 'local', 'database' => ['path' => "$this->folder/$name.sqlite"]];
+        [$shop, $blog, $again] = [Studio::shared($config('shop')), Studio::shared($config('blog')), Studio::shared($config('shop'))];
+        try {
+            $shop->tool('slow', fn () => null)->call('workflow.save', json_decode(self::SLOW));
+            iterator_to_array($shop->run(workflow: 'slow', message: 'x'), false);
+            $runs = fn (Studio $studio): int => count($studio->call('trace.list')['data']);
+            self::assertSame([1, 0, 1], array_map($runs, [$shop, $blog, $again]));
+            $named = Studio::shared($config('shop') + ['locale' => 'en'], 'named');
+            self::assertSame([1, 1], array_map($runs, [$named, Studio::shared([], 'named')]));
+            $this->expectException(ConflictError::class);
+            Studio::shared($config('blog'), 'named')->call('health');
+        } finally {
+            array_map(fn (?Studio $studio) => $studio?->close(), [$shop, $blog, $again, $named ?? null]);
+        }
+    }
+
+    public function testABufferThatCannotBeRemovedIsLeft(): void
+    {
+        $text = 'pcntl_alarm(20); $studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/buffer.sqlite"]]);'
+            . '$_SERVER = ["REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio/api/workflows", "SCRIPT_NAME" => "/index.php"] + $_SERVER;'
+            . 'ob_start(null, 0, PHP_OUTPUT_HANDLER_STDFLAGS ^ PHP_OUTPUT_HANDLER_REMOVABLE); ob_start(); echo "thrown away"; $studio->serve(gate: true);';
+        [$code, $told] = $this->program($text);
+        self::assertSame(0, $code, substr($told, 0, 500));
+        self::assertStringContainsString('"data":[]', $told);
+        self::assertStringNotContainsString('thrown away', $told);
     }
 
     public function testAQueuedRunIsWorkedOnUntilSigterm(): void
