@@ -290,7 +290,8 @@ class RunTest {
         engine.setAccessible(true);
         door.setAccessible(true);
         Door real = ((Engine) engine.get(opened.studio)).door;
-        door.set(engine.get(opened.studio), java.lang.reflect.Proxy.newProxyInstance(Door.class.getClassLoader(), new Class<?>[] {Door.class}, (self, method, given) -> {
+        Class<?>[] kind = {Door.class};
+        door.set(engine.get(opened.studio), java.lang.reflect.Proxy.newProxyInstance(Door.class.getClassLoader(), kind, (self, method, given) -> {
             if (method.getName().equals("hostComplete")) {
                 told.add(given[2] + " " + new String((byte[]) given[3], 0, Math.min(500, ((byte[]) given[3]).length), java.nio.charset.StandardCharsets.UTF_8));
             }
@@ -305,7 +306,8 @@ class RunTest {
             opened.answer(function);
             all(opened.studio.run("odd", "x"));
             String last = told.get(told.size() - 1);
-            assertTrue(last.startsWith("0 ") && last.contains("\"ran\":true") && last.contains("the tool ran, but its result could not be written as JSON ("), last);
+            assertTrue(last.startsWith("0 ") && last.contains("\"ran\":true"), last);
+            assertTrue(last.contains("the tool ran, but its result could not be written as JSON ("), last);
             assertTrue(why.startsWith("the engine") == last.contains(why), last);
         });
         opened.answer(call -> {
