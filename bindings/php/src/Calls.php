@@ -22,7 +22,7 @@ abstract class Calls
     /** @var array<int, true> cancelled before they began */
     private array $unwanted = [];
 
-    /** @var array<int, int> calls under way in this request, with their engines */
+    /** @var array<int, array{int, bool}> calls under way in this request, with their engines, and whether they are tools */
     private static array $underWay = [];
 
     /** @var array<int, true> handles of streams that are open in this request */
@@ -98,28 +98,32 @@ abstract class Calls
         if ($call->op === Abi::HOST_TOOL_CANCEL) {
             return;
         }
+        $isTool = $call->op === Abi::HOST_TOOL_CALL;
+        $ran = false;
         try {
             $this->begin($call);
-            self::$underWay[$call->id] = $this->engine;
-            $this->complete($call->id, self::DONE, $this->host->perform($call));
-        } catch (Failure $failure) {
-            $this->fail($call, $failure->getMessage());
+            self::$underWay[$call->id] = [$this->engine, $isTool];
+            $result = $this->host->perform($call);
+            $ran = $isTool;
+            $this->complete($call->id, self::DONE, $result);
         } catch (\Throwable $thrown) {
-            $this->fail($call, $thrown::class . ': ' . $thrown->getMessage());
+            $said = $thrown instanceof Failure ? $thrown->getMessage() : $thrown::class . ': ' . $thrown->getMessage();
+            $this->fail($call, $ran ? self::unwritten($thrown, $said) : $said, $ran);
         }
         unset(self::$underWay[$call->id]);
     }
 
-    /** The request ends in the middle of a tool: its call has failed, and streams are left to nobody. The engine stays. */
+    /** The request ends in the middle of a tool: nobody knows what it did, and streams are left to nobody. The engine stays. */
     public static function leaveAll(): void
     {
         if (self::$underWay !== []) {
             // It may be memory that has run out.
             ini_set('memory_limit', '-1');
         }
-        foreach (self::$underWay as $call => $engine) {
+        foreach (self::$underWay as $call => [$engine, $isTool]) {
             $text = 'the PHP request ended while it worked on this call: ' . (error_get_last()['message'] ?? 'exit');
-            Native::complete($engine, $call, self::FAILED, (string) json_encode(['message' => substr($text, 0, 10_000)], JSON_INVALID_UTF8_SUBSTITUTE));
+            $failure = ['message' => substr($text, 0, 10_000)] + ($isTool ? ['unanswered' => true] : []);
+            Native::complete($engine, $call, self::FAILED, (string) json_encode($failure, JSON_INVALID_UTF8_SUBSTITUTE));
         }
         foreach (array_keys(self::$open) as $stream) {
             Native::leave($stream);
@@ -140,8 +144,15 @@ abstract class Calls
         }
     }
 
-    private function fail(Call $call, string $message): void
+    /** A tool that ran must not look like one that failed: whoever reads that calls it again. */
+    private static function unwritten(\Throwable $thrown, string $said): string
     {
-        $this->complete($call->id, self::FAILED, ['message' => mb_substr(mb_scrub($message), 0, 10_000)]);
+        $why = $thrown instanceof InvalidError ? 'the engine does not read it' : $said;
+        return "the tool ran, but its result could not be written as JSON ($why): return text in UTF-8, finite numbers and arrays, at most 16 MiB";
+    }
+
+    private function fail(Call $call, string $message, bool $ran): void
+    {
+        $this->complete($call->id, self::FAILED, ['message' => mb_substr(mb_scrub($message), 0, 10_000)] + ($ran ? ['ran' => true] : []));
     }
 }

@@ -19,23 +19,21 @@ final class Studio
     private ?array $mounts = null;
 
     /** @param array<string, mixed> $config the keys of the configuration, dotted ones nested */
-    private function __construct(private readonly array $config, private readonly ?string $name)
+    private function __construct(private readonly array $config, private readonly bool $shared, private readonly ?string $name)
     {
         $this->host = new Host();
     }
 
     /**
      * The studio of this process: the engine stays while requests come and go, as in the workers of php-fpm. Between requests nobody answers for tools, so a web
-     * process takes no queued runs unless the configuration says so.
+     * process takes no queued runs unless the configuration says so. Applications of one process have an engine each, by their configuration; what changes with each
+     * request does not belong there. A name is for one configuration: another one is a ConflictError, and an empty one gives the engine of that name as it is.
      *
      * @param array<string, mixed> $config
      */
-    public static function shared(array $config, string $name = 'default'): self
+    public static function shared(array $config, ?string $name = null): self
     {
-        if (PHP_SAPI !== 'cli') {
-            $config['worker']['in_process'] ??= false;
-        }
-        return new self($config, $name);
+        return new self($config, true, $name);
     }
 
     /**
@@ -45,7 +43,7 @@ final class Studio
      */
     public static function open(array $config): self
     {
-        return new self($config, null);
+        return new self($config, false, null);
     }
 
     /** Makes a callable a tool. Its arguments come by name; without `inputSchema` that of its signature is declared. */
@@ -207,7 +205,7 @@ final class Studio
             throw new ClosedError('the studio was closed', Abi::CLOSED);
         }
         if ($this->engine === null || $this->process !== getmypid()) {
-            $this->engine = Native::open(json_encode((object) $this->config, JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION), $this->name);
+            $this->engine = $this->opened();
             [$this->process, $this->declared] = [getmypid(), false];
         }
         if (!$this->declared) {
@@ -215,6 +213,29 @@ final class Studio
             $this->declared = true;
         }
         return $this->engine;
+    }
+
+    private function opened(): int
+    {
+        $config = $this->config;
+        if ($this->shared && PHP_SAPI !== 'cli') {
+            $config['worker']['in_process'] ??= false;
+        }
+        $text = json_encode((object) $config, JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION);
+        try {
+            return Native::open($text, $this->shared ? $this->name ?? self::named($text, $config) : null);
+        } catch (ConflictError $known) {
+            return $this->config === [] && $this->name !== null ? Native::open('', $this->name) : throw $known;
+        }
+    }
+
+    /** @param array<string, mixed> $config */
+    private static function named(string $text, array $config): string
+    {
+        $database = $config['database'] ?? [];
+        // A relative path is another file in another folder.
+        $folder = isset($database['url']) || str_starts_with((string) ($database['path'] ?? ''), '/') ? '' : getcwd();
+        return 'php:' . hash('sha256', $text . $folder);
     }
 
     private function changed(): self

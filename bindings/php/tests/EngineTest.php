@@ -8,6 +8,7 @@ use PHPUnit\Framework\TestCase;
 use Studio\Abi;
 use Studio\Call;
 use Studio\ClosedError;
+use Studio\ConflictError;
 use Studio\Event;
 use Studio\Failure;
 use Studio\InvalidError;
@@ -270,8 +271,8 @@ final class EngineTest extends TestCase
     public function testAFatalErrorInAToolEndsTheCallAndLeavesTheStream(): void
     {
         $text = '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; $studio = Studio\Studio::shared(["environment" => "local", "database" => ["path" => __DIR__ . "/web.sqlite"]]);'
-            . '$studio->tool("slow", function () { ini_set("memory_limit", "20M"); for ($text = str_repeat("x", 1 << 20); true; $text .= $text); }, inputSchema: ["type" => "object"]);'
-            . '$studio->call("workflow.save", json_decode(' . var_export(self::SLOW, true) . '));'
+            . '$studio->tool("slow", function () { file_put_contents(__DIR__ . "/ran", "x", FILE_APPEND); ini_set("memory_limit", "20M"); for ($text = str_repeat("x", 1 << 20); true; $text .= $text); }, inputSchema: ["type" => "object"]);'
+            . '$studio->call("workflow.save", json_decode(' . var_export(str_replace('"host:slow"', '"host:slow","retries":{"max":1}', self::SLOW), true) . '));'
             . '$run = $studio->run(workflow: "slow", message: "x"); $stream = (new ReflectionProperty($run, "stream"))->getValue($run);'
             . 'file_put_contents(__DIR__ . "/handle", (new ReflectionProperty($stream, "handle"))->getValue($stream)); foreach ($run as $event);';
         file_put_contents("$this->folder/web.php", $text);
@@ -284,12 +285,15 @@ final class EngineTest extends TestCase
                 usleep(50_000);
             }
             $ask('/web.php');
+            $died = microtime(true);
             self::assertStringContainsString('memory size', (string) file_get_contents("$this->folder/log"));
             self::assertContains((int) $ask('/old.php'), [Abi::CLOSED, Abi::BAD_HANDLE]);
             for ($turn = 0; $turn < 100 && in_array($status = $this->statusOf("$this->folder/web.sqlite"), ['queued', 'running'], true); $turn++) {
                 usleep(50_000);
             }
-            self::assertContains($status, ['failed', 'completed']);
+            self::assertSame('failed', $status);
+            self::assertSame('x', file_get_contents("$this->folder/ran"));
+            self::assertLessThan(25, microtime(true) - $died, 'the call was made again, or waited for its time to be over');
         } finally {
             proc_terminate($server);
             proc_close($server);
@@ -304,6 +308,35 @@ final class EngineTest extends TestCase
         } finally {
             $studio->close();
         }
+    }
+
+    public function testApplicationsOfOneProcessHaveAnEngineEach(): void
+    {
+        $config = fn (string $name): array => ['environment' => 'local', 'database' => ['path' => "$this->folder/$name.sqlite"]];
+        [$shop, $blog, $again] = [Studio::shared($config('shop')), Studio::shared($config('blog')), Studio::shared($config('shop'))];
+        try {
+            $shop->tool('slow', fn () => null)->call('workflow.save', json_decode(self::SLOW));
+            iterator_to_array($shop->run(workflow: 'slow', message: 'x'), false);
+            $runs = fn (Studio $studio): int => count($studio->call('trace.list')['data']);
+            self::assertSame([1, 0, 1], array_map($runs, [$shop, $blog, $again]));
+            $named = Studio::shared($config('shop') + ['locale' => 'en'], 'named');
+            self::assertSame([1, 1], array_map($runs, [$named, Studio::shared([], 'named')]));
+            $this->expectException(ConflictError::class);
+            Studio::shared($config('blog'), 'named')->call('health');
+        } finally {
+            array_map(fn (?Studio $studio) => $studio?->close(), [$shop, $blog, $again, $named ?? null]);
+        }
+    }
+
+    public function testABufferThatCannotBeRemovedIsLeft(): void
+    {
+        $text = 'pcntl_alarm(20); $studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/buffer.sqlite"]]);'
+            . '$_SERVER = ["REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio/api/workflows", "SCRIPT_NAME" => "/index.php"] + $_SERVER;'
+            . 'ob_start(null, 0, PHP_OUTPUT_HANDLER_STDFLAGS ^ PHP_OUTPUT_HANDLER_REMOVABLE); ob_start(); echo "thrown away"; $studio->serve(gate: true);';
+        [$code, $told] = $this->program($text);
+        self::assertSame(0, $code, substr($told, 0, 500));
+        self::assertStringContainsString('"data":[]', $told);
+        self::assertStringNotContainsString('thrown away', $told);
     }
 
     public function testAQueuedRunIsWorkedOnUntilSigterm(): void

@@ -69,9 +69,7 @@ final class Server
     {
         ignore_user_abort(true);
         self::headers($exchange);
-        while (ob_get_level() > 0) {
-            ob_end_clean();
-        }
+        self::unbuffered('ob_end_clean');
         echo $exchange->text();
         $exchange->printMeanwhile();
         $ending = $exchange->isEvents() && in_array($method, ['GET', 'HEAD'], true) ? microtime(true) + self::SECONDS : INF;
@@ -85,10 +83,20 @@ final class Server
         $exchange->close();
     }
 
+    /** Ends the output buffers that can be ended; profilers and some extensions have one that cannot. */
+    public static function unbuffered(callable $end): void
+    {
+        while ((ob_get_status()['flags'] ?? 0) & PHP_OUTPUT_HANDLER_REMOVABLE && $end());
+    }
+
     /** Sends what there is before it waits; ends when the client has gone or the time is over. */
     public static function waiting(float $ending): \Closure
     {
         return function () use ($ending): bool {
+            if (PHP_SAPI !== 'cli' && (ob_get_status()['flags'] ?? 0) & PHP_OUTPUT_HANDLER_FLUSHABLE) {
+                // One that could not be ended.
+                ob_flush();
+            }
             flush();
             return connection_status() === CONNECTION_NORMAL && microtime(true) < $ending;
         };

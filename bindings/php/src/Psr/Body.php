@@ -117,11 +117,7 @@ final class Body implements StreamInterface
     private function more(): void
     {
         $waiting = function (): bool {
-            if (PHP_SAPI !== 'cli') {
-                while (ob_get_level() > 0) {
-                    ob_end_flush();
-                }
-            }
+            PHP_SAPI === 'cli' || Server::unbuffered('ob_end_flush');
             return Server::waiting($this->ending)();
         };
         $piece = $this->exchange->read($waiting);

@@ -62,9 +62,7 @@ final class Controller
             $exchange->printMeanwhile();
             $waiting = Server::waiting($ending);
             $flushed = static function () use ($waiting): bool {
-                while (PHP_SAPI !== 'cli' && ob_get_level() > 0) {
-                    ob_end_flush();
-                }
+                PHP_SAPI === 'cli' || Server::unbuffered('ob_end_flush');
                 return $waiting();
             };
             while (($piece = $exchange->read($flushed)) !== null) {

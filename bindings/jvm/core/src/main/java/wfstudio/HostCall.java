@@ -22,6 +22,7 @@ public final class HostCall {
     private final List<Runnable> cancels = new ArrayList<>();
     private Thread thread;
     private boolean cancelled;
+    private boolean begun;
     private boolean answered;
 
     HostCall(HostCalls calls, long id, String op, Map<String, Object> payload) {
@@ -115,6 +116,13 @@ public final class HostCall {
 
     /** Works on it, on a thread of the application. */
     void run(HostFunction function) {
+        synchronized (this) {
+            if (answered) {
+                // It was told as failed: it is not made any more.
+                return;
+            }
+            begun = true;
+        }
         try {
             Object result = work(function);
             if (result instanceof CompletionStage<?> stage) {
@@ -154,21 +162,44 @@ public final class HostCall {
     }
 
     private void succeed(Object result) {
-        String text;
         try {
-            text = Json.write(result);
-        } catch (RuntimeException unwritable) {
-            fail(unwritable);
-            return;
+            answer(1, Json.write(result));
+        } catch (Throwable unwritable) { // also a stack or a memory that is too small for it
+            unwritten(unwritable.getClass().getSimpleName() + ": " + unwritable.getMessage());
         }
-        answer(1, text);
+    }
+
+    /** The function returned, and its result was not taken. A tool that ran must not look like one that failed: whoever reads that calls it again. */
+    void unwritten(String why) {
+        if (Names.HostOp.TOOL_CALL.equals(op)) {
+            String message = "the tool ran, but its result could not be written as JSON (" + why
+                + "): return texts without halves of characters, finite numbers, lists, maps and records, at most 16 MiB";
+            answer(0, Json.write(Map.of("message", cut(message), "ran", true)));
+        } else {
+            answer(0, Json.write(Map.of("message", cut("the answer could not be written as JSON: " + why))));
+        }
     }
 
     void fail(Throwable thrown) {
         Throwable failure = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
         String said = String.valueOf(failure.getMessage());
         String message = failure instanceof HostFailure ? said : failure.getClass().getSimpleName() + ": " + said;
-        answer(0, Json.write(Map.of("message", whole(message.length() > LONGEST ? message.substring(0, LONGEST) : message))));
+        answer(0, Json.write(Map.of("message", cut(message))));
+    }
+
+    /** The call was not taken by who was to work on it; without effect when it has begun all the same. */
+    void refuse(String why) {
+        synchronized (this) {
+            if (begun) {
+                return;
+            }
+            answered = true;
+        }
+        fail(new HostFailure(why));
+    }
+
+    private static String cut(String message) {
+        return whole(message.length() > LONGEST ? message.substring(0, LONGEST) : message);
     }
 
     /** Without halves of characters. */

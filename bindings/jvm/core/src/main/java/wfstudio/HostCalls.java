@@ -91,7 +91,7 @@ final class HostCalls {
         try {
             (isTool ? tools : engine.threads).execute(() -> taken.run(function));
         } catch (Throwable full) { // also no memory for a thread
-            taken.fail(new HostFailure("the application takes no more calls: " + full.getMessage()));
+            taken.refuse("the application takes no more calls: " + full.getMessage());
         }
     }
 
@@ -100,8 +100,8 @@ final class HostCalls {
         if (call != null && UNANSWERED.contains(call.op())) {
             return;
         }
-        if (complete(id, ok, text) == Abi.INVALID) {
-            complete(id, 0, Json.write(Map.of("message", "the answer could not be taken")));
+        if (complete(id, ok, text) == Abi.INVALID && ok == 1 && call != null) {
+            call.unwritten("the engine does not read it");
         }
     }
 

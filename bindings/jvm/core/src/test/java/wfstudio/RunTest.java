@@ -263,4 +263,57 @@ class RunTest {
             assertEquals("ok", studio.call(Names.Op.HEALTH, Map.of()).get("status"));
         }
     }
+
+    /** One that keeps what it refuses, as a pool does that has no memory for a thread. */
+    @Test
+    void aCallThatWasToldAsFailedIsNotRun() {
+        List<Runnable> jobs = new java.util.concurrent.CopyOnWriteArrayList<>();
+        List<Object> ran = new java.util.concurrent.CopyOnWriteArrayList<>();
+        opened.close();
+        try (Studio studio = Studio.open(Opened.config(folder), work -> {
+            jobs.add(work);
+            throw new java.util.concurrent.RejectedExecutionException("it is full");
+        })) {
+            studio.tool(Opened.tool().requireApproval(false), call -> ran.add("ran"));
+            studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("refused"));
+            assertTrue(all(studio.run("refused", "x")).toString().contains("it is full"));
+            jobs.forEach(Runnable::run);
+            assertEquals(List.of(), ran);
+        }
+    }
+
+    @Test
+    void aToolThatRanIsNotToldAsOneThatFailed() throws Exception {
+        List<String> told = new java.util.concurrent.CopyOnWriteArrayList<>();
+        java.lang.reflect.Field engine = Studio.class.getDeclaredField("engine");
+        java.lang.reflect.Field door = Engine.class.getDeclaredField("door");
+        engine.setAccessible(true);
+        door.setAccessible(true);
+        Door real = ((Engine) engine.get(opened.studio)).door;
+        Class<?>[] kind = {Door.class};
+        door.set(engine.get(opened.studio), java.lang.reflect.Proxy.newProxyInstance(Door.class.getClassLoader(), kind, (self, method, given) -> {
+            if (method.getName().equals("hostComplete")) {
+                told.add(given[2] + " " + new String((byte[]) given[3], 0, Math.min(500, ((byte[]) given[3]).length), java.nio.charset.StandardCharsets.UTF_8));
+            }
+            return method.invoke(real, given);
+        }));
+        opened.studio.call(Names.Op.WORKFLOW_SAVE, Opened.slow("odd"));
+        Map<String, HostFunction> functions = Map.of(
+            "not finite", call -> Double.NaN,
+            "half of a", call -> CompletableFuture.completedFuture("\ud83d"),
+            "the engine does not read it", call -> "x".repeat(17 << 20));
+        functions.forEach((why, function) -> {
+            opened.answer(function);
+            all(opened.studio.run("odd", "x"));
+            String last = told.get(told.size() - 1);
+            assertTrue(last.startsWith("0 ") && last.contains("\"ran\":true"), last);
+            assertTrue(last.contains("the tool ran, but its result could not be written as JSON ("), last);
+            assertTrue(why.startsWith("the engine") == last.contains(why), last);
+        });
+        opened.answer(call -> {
+            throw new HostFailure("the till is empty");
+        });
+        all(opened.studio.run("odd", "x"));
+        assertEquals("0 {\"message\":\"the till is empty\"}", told.get(told.size() - 1));
+    }
 }
