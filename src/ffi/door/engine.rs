@@ -40,7 +40,7 @@ pub(in crate::ffi) struct Engine {
     pub(in crate::ffi) handle: AtomicU64,
 }
 
-/// A hash of a configuration; the order of its members does not count.
+/// A hash of a configuration, without the blanks between its members. Their order counts: it has a meaning in some of them.
 fn hash_of(config: &[u8]) -> [u8; 32] {
     let json: Option<Value> = serde_json::from_slice(config).ok();
     Sha256::digest(json.map_or_else(|| config.to_vec(), |json| json.to_string().into_bytes())).into()
