@@ -18,6 +18,13 @@ if [ -z "$(programs)" ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
 fi
 bin="$(programs)"
+# Tests make the extension in databases of their own; in all others there is none.
+if scripts/install-pgvector.sh; then
+    export STUDIO_TEST_PGVECTOR=1
+else
+    say "no tests of pgvector, which could not be installed,"
+    [ -z "${CI:-}" ] || exit 1
+fi
 
 # initdb refuses root, and a cluster's folder must be reachable for its user.
 home="$(mktemp -d "${TMPDIR:-/tmp}/studio-postgres.XXXXXX")"

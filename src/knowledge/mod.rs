@@ -5,6 +5,7 @@ pub mod base;
 pub mod chunk;
 mod codes;
 mod ingest;
+mod pgvector;
 mod rank;
 mod rerank;
 mod search;
@@ -37,6 +38,8 @@ pub struct Knowledge {
     texts: text::Reader,
     /// There may be a document to read.
     wake: Notify,
+    /// A document was read to its end.
+    indexed: Notify,
 }
 
 impl Knowledge {
@@ -44,7 +47,7 @@ impl Knowledge {
     #[must_use]
     pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
         let texts = text::Reader::new(config.rag.reader_seconds, config.rag.reader_mb);
-        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new() }
+        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new(), indexed: Notify::new() }
     }
 
     /// There may be a document to read.
