@@ -1,5 +1,6 @@
 //! Owns when the database compares vectors itself, and the copies of vectors that it needs for that.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -53,11 +54,15 @@ impl Knowledge {
     /// The store failed.
     pub async fn copy_vectors(&self) -> Result<(), StoreError> {
         let Some(least) = least(self.config.rag.pgvector) else { return Ok(()) };
+        // A reading of which something is missing is tried once.
+        let mut passed = HashSet::new();
         loop {
-            match self.store.read(move |tx| nearest::due(tx, least)).await? {
+            let tried = passed.clone();
+            match self.store.read(move |tx| nearest::due(tx, least, &tried)).await? {
                 Due::Nothing => return Ok(()),
                 Due::Table => self.store.write(nearest::create).await?,
                 Due::Reading(reading) => {
+                    passed.insert(reading);
                     while let Some(copies) = self.store.read(move |tx| nearest::next(tx, reading)).await? {
                         self.store.write(move |tx| nearest::keep(tx, &copies)).await?;
                     }

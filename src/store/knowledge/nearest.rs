@@ -13,7 +13,7 @@ use crate::store::knowledge::passages;
 /// The longest vectors that the extension can hold.
 pub const LONGEST: u64 = 16_000;
 /// Copies that are stored in one transaction, which others wait for.
-const AT_ONCE: u64 = 64;
+const AT_ONCE: i64 = 64;
 
 /// The extension in this database.
 struct Extension {
@@ -61,8 +61,8 @@ pub enum Due {
     Reading(i64),
 }
 
-/// Looks for a reading without all of its copies, in an edition whose compact copies take more than so many bytes.
-pub fn due(tx: &mut Tx<'_>, least: u64) -> Result<Due, StoreError> {
+/// Looks for a reading without all of its copies that is none of these, in an edition whose compact copies take more than so many bytes.
+pub fn due(tx: &mut Tx<'_>, least: u64, passed: &HashSet<i64>) -> Result<Due, StoreError> {
     let Some(extension) = extension(tx)?.filter(|extension| extension.has_table || extension.may_create) else { return Ok(Due::Nothing) };
     // The bytes are those of the longest vectors: what is smaller need not be looked at.
     let editions = tx.query(
@@ -79,8 +79,8 @@ pub fn due(tx: &mut Tx<'_>, least: u64) -> Result<Due, StoreError> {
         if !extension.has_table {
             return Ok(Due::Table);
         }
-        if let Some(reading) = missing(tx, edition)?.into_iter().min() {
-            return Ok(Due::Reading(reading));
+        if let Some(reading) = missing(tx, edition)?.difference(passed).min() {
+            return Ok(Due::Reading(*reading));
         }
     }
     Ok(Due::Nothing)
@@ -131,7 +131,7 @@ pub fn next(tx: &mut Tx<'_>, reading: i64) -> Result<Option<Copies>, StoreError>
     let before = least.unwrap_or_else(|| passages::key(reading, done));
     let vectors = tx.query(
         "SELECT key, vector FROM #vectors WHERE key >= $1 AND key < $2 ORDER BY key",
-        params![first.max(before - AT_ONCE as i64), before],
+        params![first.max(before - AT_ONCE), before],
         |row| Ok((row.int(0)?, text(row.blob(1)?.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number))))),
     )?;
     Ok(Some(Copies { table, edition, vectors }).filter(|copies| !copies.vectors.is_empty()))
