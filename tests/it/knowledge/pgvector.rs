@@ -167,8 +167,8 @@ async fn the_server_finds_what_an_exact_search_finds_also_with_filters() {
     // The server alone: no process reads compact copies any more.
     let wanted = exact.ten(&base, "c500001", &json!({})).await;
     server.run("DELETE FROM s_codes").await;
-    assert_eq!(server.studio("off").ten(&base, "c500001", &json!({})).await, []);
-    assert_eq!(server.studio("auto").ten(&base, "c500001", &json!({})).await, [], "a small base is searched in memory");
+    assert!(server.studio("off").ten(&base, "c500001", &json!({})).await.is_empty());
+    assert!(server.studio("auto").ten(&base, "c500001", &json!({})).await.is_empty(), "a small base is searched in memory");
     assert_eq!(server.studio("always").ten(&base, "c500001", &json!({})).await, wanted);
 }
 
