@@ -87,7 +87,7 @@ fn number(seed: u64, at: u64) -> f64 {
     (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-pub(super) async fn serve() -> String {
+async fn serve() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
     let router = Router::new().route("/v1/embeddings", post(embed));
@@ -111,7 +111,7 @@ impl Bench {
         self.add_with(base, json!({"name": format!("{kind}{}", numbers.start), "text": text.join("\n\n"), "metadata": metadata})).await
     }
 
-    pub(super) async fn copy(&self) {
+    async fn copy(&self) {
         self.studio.world().knowledge.copy_vectors().await.expect("copied");
     }
 
