@@ -18,6 +18,12 @@ if [ -z "$(programs)" ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
 fi
 bin="$(programs)"
+# Tests make the extension in databases of their own; in all others there is none.
+if scripts/install-pgvector.sh; then
+    export STUDIO_TEST_PGVECTOR=1
+else
+    say "pgvector could not be installed, its tests are left out,"
+fi
 
 # initdb refuses root, and a cluster's folder must be reachable for its user.
 home="$(mktemp -d "${TMPDIR:-/tmp}/studio-postgres.XXXXXX")"

@@ -195,6 +195,7 @@ keys! {
     "rag.max_document_kb" "STUDIO_RAG_MAX_DOCUMENT_KB" SOME, always!(20_480);
     "rag.reader_seconds" "STUDIO_RAG_READER_SECONDS" Kind::Count(1, 3_600), always!(60);
     "rag.reader_mb" "STUDIO_RAG_READER_MB" Kind::Count(1, 65_536), always!(512);
+    "rag.pgvector" "STUDIO_RAG_PGVECTOR" Kind::OneOf(&["auto", "always", "off"]), always!("auto");
     "attachments.path" "STUDIO_ATTACHMENTS_PATH" Kind::Folder, none;
     "attachments.max_size_kb" "STUDIO_ATTACHMENTS_MAX_SIZE_KB" SOME, always!(10_240);
     "tls.ca_file" "STUDIO_TLS_CA_FILE" Kind::Maybe, none;

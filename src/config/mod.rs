@@ -78,6 +78,19 @@ impl std::fmt::Debug for Config {
     }
 }
 
+/// Whether a PostgreSQL server with the extension `vector` compares vectors itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pgvector {
+    /// Those of large bases.
+    #[default]
+    Auto,
+    /// Those of all bases.
+    Always,
+    /// Never.
+    Off,
+}
+
 /// How hard a commit is pressed onto the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -233,6 +246,7 @@ sections! {
         max_document_kb: u64,
         reader_seconds: u64,
         reader_mb: u64,
+        pgvector: Pgvector,
     }
     /// Encryption of connections that the studio opens.
     Tls { ca_file: Option<PathBuf>, }

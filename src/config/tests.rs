@@ -93,6 +93,7 @@ rag.chunk_overlap_words|STUDIO_RAG_CHUNK_OVERLAP_WORDS|20|0|0
 rag.max_document_kb|STUDIO_RAG_MAX_DOCUMENT_KB|20480|1|1
 rag.reader_seconds|STUDIO_RAG_READER_SECONDS|60|5|5
 rag.reader_mb|STUDIO_RAG_READER_MB|512|64|64
+rag.pgvector|STUDIO_RAG_PGVECTOR|"auto"|off|"off"
 attachments.path|STUDIO_ATTACHMENTS_PATH|null||""
 attachments.max_size_kb|STUDIO_ATTACHMENTS_MAX_SIZE_KB|10240|7|7
 tls.ca_file|STUDIO_TLS_CA_FILE|null|/etc/ca.pem|"/etc/ca.pem"

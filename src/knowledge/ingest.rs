@@ -159,7 +159,9 @@ impl Knowledge {
             progress.tries = 1;
         }
         let (reading, now) = (reading.clone(), self.clock.now());
-        Ok(self.store.write(move |tx| readings::complete(tx, &reading, now)).await?)
+        self.store.write(move |tx| readings::complete(tx, &reading, now)).await?;
+        self.indexed.notify_one();
+        Ok(())
     }
 
     /// Cuts the text of the document; how many passages there are.

@@ -5,6 +5,7 @@ pub mod base;
 pub mod chunk;
 mod codes;
 mod ingest;
+mod pgvector;
 mod rank;
 mod rerank;
 mod search;
@@ -40,6 +41,8 @@ pub struct Knowledge {
     wake: Notify,
     /// Documents that workers read.
     at_work: Arc<AtomicUsize>,
+    /// A document was read to its end.
+    indexed: Notify,
 }
 
 impl Knowledge {
@@ -47,7 +50,18 @@ impl Knowledge {
     #[must_use]
     pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
         let texts = text::Reader::new(config.rag.reader_seconds, config.rag.reader_mb);
-        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new(), at_work: Arc::default() }
+        Self {
+            config,
+            clock,
+            store,
+            providers,
+            prices,
+            vector_cache: Arc::default(),
+            texts,
+            wake: Notify::new(),
+            at_work: Arc::default(),
+            indexed: Notify::new(),
+        }
     }
 
     /// There may be a document to read.

@@ -1,6 +1,6 @@
 //! Owns searches in a base: the query, its vector, and the passages found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::Knowledge;
 use super::base::{Base, Mode};
 use super::codes::{self, Query};
+use super::pgvector;
 use super::rank::{self, Best};
 use super::words::{self, Language};
 use crate::knowledge::vector_cache::VectorCache;
@@ -20,7 +21,7 @@ use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::readings::LiveReading;
-use crate::store::knowledge::{editions, fulltext, passages};
+use crate::store::knowledge::{editions, fulltext, nearest, passages};
 use crate::store::{StoreError, Tx};
 use crate::tools::SpentList;
 use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery};
@@ -188,8 +189,19 @@ impl Knowledge {
 
     /// The passages that a question finds.
     pub(super) async fn chunks(&self, question: Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, Trouble> {
-        let vector_cache = Arc::clone(&self.vector_cache);
-        self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question }.results(vector.clone())).await?
+        let look = |least: Option<u64>| {
+            let (vector_cache, question, vector) = (Arc::clone(&self.vector_cache), question.clone(), vector.clone());
+            self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question, least }.results(vector.clone()))
+        };
+        let least = pgvector::least(self.config.rag.pgvector);
+        match look(least).await {
+            // The extension may be removed at any time, or be of a version that does not know what is asked of it.
+            Err(error) if least.is_some() && error != StoreError::Closed => {
+                tracing::warn!(%error, "a search failed; it is tried without pgvector");
+                look(None).await?
+            }
+            found => found?,
+        }
     }
 
     /// Answers a question; what its embeddings took is added to `spent`, also when they failed.
@@ -244,6 +256,8 @@ struct Look<'l, 't> {
     tx: &'l mut Tx<'t>,
     vector_cache: &'l VectorCache,
     question: &'l Question,
+    /// More bytes of compact copies than this are left to the database.
+    least: Option<u64>,
 }
 
 impl Look<'_, '_> {
@@ -289,22 +303,41 @@ impl Look<'_, '_> {
             );
             return Ok(Err(Trouble::Wrong("knowledge_base_id", told)));
         }
-        let query = Query::new(vector);
-        let mut best = Best::new(CANDIDATES.max(self.question.top_k * 2));
-        for reading in wanted.values() {
+        let (query, most) = (Query::new(vector), CANDIDATES.max(self.question.top_k * 2));
+        let (mut keys, rest) = self.alike_in_database(edition, wanted, vector, most)?;
+        let mut best = Best::new(most);
+        for reading in wanted.values().filter(|reading| rest.as_ref().is_none_or(|rest| rest.contains(&reading.no))) {
             for run in self.vector_cache.runs(self.tx, edition.no, reading)?.iter() {
                 query.compare(&run.codes, |place, likeness| best.show(passages::key(reading.no, run.first + place), likeness));
             }
         }
+        keys.extend(best.in_order().into_iter().map(|(key, _)| key));
         let mut exact = Vec::new();
-        for (key, _) in best.in_order() {
-            let likeness = passages::vector(self.tx, key, |bytes| codes::likeness(vector, bytes))?.unwrap_or(0.0);
+        passages::vectors(self.tx, &keys, &mut |key, bytes| {
+            let likeness = codes::likeness(vector, bytes);
             if likeness > 0.0 {
                 exact.push((key, likeness.min(1.0)));
             }
-        }
+        })?;
         exact.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         Ok(Ok(exact))
+    }
+
+    /// The passages that the database finds most alike, and the readings that it could not look through; none: all of them.
+    fn alike_in_database(
+        &mut self,
+        edition: &Edition,
+        wanted: &HashMap<i64, &LiveReading>,
+        vector: &[f32],
+        most: usize,
+    ) -> Result<(Vec<i64>, Option<HashSet<i64>>), StoreError> {
+        let (length, passages) = (vector.len() as u64, wanted.values().map(|reading| reading.passages).sum::<u64>());
+        let is_large = self.least.is_some_and(|least| length <= nearest::LONGEST && passages * (length + 4) > least);
+        let Some(table) = is_large.then(|| nearest::table(self.tx)).transpose()?.flatten() else { return Ok((Vec::new(), None)) };
+        let rest = nearest::missing(self.tx, edition.no)?;
+        let copied: Vec<i64> = wanted.keys().copied().filter(|reading| !rest.contains(reading)).collect();
+        let found = if copied.is_empty() { Vec::new() } else { nearest::find(self.tx, &table, edition.no, &copied, vector, most)? };
+        Ok((found, Some(rest)))
     }
 
     /// The passages that hold the question's words.

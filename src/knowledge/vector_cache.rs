@@ -172,7 +172,7 @@ mod tests {
 
     fn reading(no: i64, document: u64) -> LiveReading {
         let metadata = json!({"section": "x".repeat(500)});
-        LiveReading { no, document: Id::v7(document, 0, document), name: "a.md".into(), source_type: "manual".into(), metadata }
+        LiveReading { no, passages: 1, document: Id::v7(document, 0, document), name: "a.md".into(), source_type: "manual".into(), metadata }
     }
 
     fn copies() -> Runs {

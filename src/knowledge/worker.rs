@@ -64,11 +64,15 @@ struct UnderWay {
 }
 
 impl Knowledge {
-    /// Reads documents as they come, until the engine stops.
+    /// Reads documents and copies their vectors as they come, until the engine stops.
     pub async fn work(self: Arc<Self>, worker: Worker) {
+        tokio::join!(self.read_as_they_come(&worker), self.copy_as_they_come(&worker.stopping));
+    }
+
+    async fn read_as_they_come(self: &Arc<Self>, worker: &Worker) {
         let mut under_way = UnderWay::default();
         while !worker.stopping.is_cancelled() {
-            match self.begin(&worker, &mut under_way).await {
+            match self.begin(worker, &mut under_way).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(StoreError::Closed) => break,

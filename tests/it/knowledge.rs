@@ -11,6 +11,8 @@ mod node;
 mod office;
 #[cfg(feature = "documents")]
 mod pdf;
+#[cfg(feature = "postgres")]
+mod pgvector;
 mod places;
 mod reindex;
 mod rerank;

@@ -210,7 +210,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Whether the database is a file, to which one at a time writes.
-    pub(super) const fn is_file(&self) -> bool {
+    pub(crate) const fn is_file(&self) -> bool {
         matches!(self.connection, Connection::Sqlite(_))
     }
 
@@ -257,6 +257,31 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Runs statements for PostgreSQL that are made at run time: each name of `fill` in the text stands for what follows it.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server has them"))]
+    pub fn run_made(&mut self, sql: &str, fill: &[(&str, &str)]) -> Result<(), StoreError> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.run(&filled(&session.text(sql), fill)),
+        }
+    }
+
+    /// Hands each row of the answer to such a statement to `take`.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server has them"))]
+    pub fn query_made(
+        &mut self,
+        sql: &str,
+        fill: &[(&str, &str)],
+        take: &mut dyn FnMut(&Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.query_made(&filled(&session.text(sql), fill), &mut |row| take(row).map(|()| true)),
+        }
+    }
+
     /// All rows of an answer, each made into a value.
     pub fn query<T>(
         &mut self,
@@ -293,6 +318,11 @@ impl<'a> Tx<'a> {
         }
         Ok(found)
     }
+}
+
+#[cfg(feature = "postgres")]
+fn filled(sql: &str, fill: &[(&str, &str)]) -> String {
+    fill.iter().fold(sql.to_owned(), |text, (name, value)| text.replace(name, value))
 }
 
 /// JSON text of a value of ours, which always has one.

@@ -3,5 +3,6 @@
 pub mod documents;
 pub mod editions;
 pub mod fulltext;
+pub mod nearest;
 pub mod passages;
 pub mod readings;

@@ -138,6 +138,23 @@ pub fn vector<T>(tx: &mut Tx<'_>, key: i64, take: impl FnOnce(&[u8]) -> T) -> Re
     tx.query_one("SELECT vector FROM #vectors WHERE key = $1", params![key], |row| Ok(take(row.blob(0)?)))
 }
 
+/// Hands the vectors of passages to `take`, in any order.
+pub fn vectors(tx: &mut Tx<'_>, keys: &[i64], take: &mut dyn FnMut(i64, &[u8])) -> Result<(), StoreError> {
+    if tx.is_file() {
+        return keys.iter().try_for_each(|key| vector(tx, *key, |bytes| take(*key, bytes)).map(drop));
+    }
+    tx.query_each("SELECT key, vector FROM #vectors WHERE key = ANY($1::text::bigint[])", params![&array(keys)], &mut |row| {
+        take(row.int(0)?, row.blob(1)?);
+        Ok(())
+    })
+}
+
+/// Numbers as PostgreSQL writes an array of them.
+pub(super) fn array(numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    format!("{{{}}}", numbers.join(","))
+}
+
 /// The length of a reading's vectors, in bytes.
 pub fn vector_bytes(tx: &mut Tx<'_>, edition: i64) -> Result<Option<u64>, StoreError> {
     let found = tx.query_one(

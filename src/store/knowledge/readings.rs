@@ -288,6 +288,7 @@ pub fn busy(tx: &mut Tx<'_>, document: i64) -> Result<bool, StoreError> {
 #[expect(missing_docs, reason = "the fields are columns")]
 pub struct LiveReading {
     pub no: i64,
+    pub passages: u64,
     pub document: Id,
     pub name: String,
     pub source_type: String,
@@ -297,7 +298,7 @@ pub struct LiveReading {
 /// What an edition is made of.
 pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreError> {
     tx.query(
-        "SELECT r.no, d.id, d.name, d.source_type, d.metadata FROM #readings r JOIN #documents d ON d.no = r.document \
+        "SELECT r.no, d.id, d.name, d.source_type, d.metadata, r.done FROM #readings r JOIN #documents d ON d.no = r.document \
          WHERE r.edition = $1 AND r.state = 'live' ORDER BY r.no",
         params![edition],
         |row| {
@@ -307,6 +308,7 @@ pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreErro
                 name: row.text(2)?.to_owned(),
                 source_type: row.text(3)?.to_owned(),
                 metadata: row.json(4)?,
+                passages: row.count(5)?,
             })
         },
     )

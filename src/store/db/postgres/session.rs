@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error, NoTls, RowStream, SimpleQueryMessage, Statement};
 
 use crate::model::Timestamp;
 use crate::store::db::dialect::{Dialect, translated};
@@ -225,7 +226,7 @@ impl Session {
     }
 
     /// Runs statements without parameters.
-    pub(super) fn run(&self, sql: &str) -> Result<(), StoreError> {
+    pub(in crate::store) fn run(&self, sql: &str) -> Result<(), StoreError> {
         let earlier = self.settle_sent();
         let done = self.wait(self.client.batch_execute(sql));
         earlier.and(done)
@@ -250,7 +251,7 @@ impl Session {
         if let Some(known) = self.statements.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let text = translated(sql, &self.prefix, Dialect::Postgres);
+        let text = self.text(sql);
         let types: Vec<_> = params.iter().map(type_of).collect();
         let prepared = match self.wait(self.client.prepare_typed(&text, &types)) {
             Ok(prepared) => prepared,
@@ -294,8 +295,21 @@ impl Session {
     ) -> Result<(), StoreError> {
         let statement = self.statement(sql, params)?;
         let values = values(params);
+        self.hand_each(self.client.query_raw(&statement, values.iter()), take)
+    }
+
+    /// The same for a statement that is made for this one time.
+    pub(in crate::store) fn query_made(&self, sql: &str, take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>) -> Result<(), StoreError> {
+        self.hand_each(self.client.query_typed_raw(sql, std::iter::empty::<(Value, Type)>()), take)
+    }
+
+    fn hand_each(
+        &self,
+        asked: impl Future<Output = Result<RowStream, Error>>,
+        take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
         let told = self.runtime.block_on(async {
-            let mut rows = std::pin::pin!(self.patiently(self.client.query_raw(&statement, values.iter())).await?);
+            let mut rows = std::pin::pin!(self.patiently(asked).await?);
             while let Some(row) = self.patiently(rows.try_next()).await? {
                 if !take(&Row(Cells::Postgres(&row)))? {
                     break;
@@ -305,6 +319,11 @@ impl Session {
         });
         // An earlier statement has the reason for the failure.
         self.settle_sent().and(told)
+    }
+
+    /// The text of a statement for this server.
+    pub(in crate::store) fn text(&self, sql: &str) -> Arc<str> {
+        translated(sql, &self.prefix, Dialect::Postgres)
     }
 }
 
