@@ -281,13 +281,12 @@ impl Speaker<'_> {
         outcome.map(ToolEnd::Gave)
     }
 
-    fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
-        let (mut waiting, mut servers) = (Vec::with_capacity(calls.len()), BTreeMap::new());
-        for one in calls.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait)) {
+    fn pause(&self, planned: Vec<Planned<'_, '_>>) -> PauseReason {
+        let (mut calls, mut servers) = (Vec::with_capacity(planned.len()), BTreeMap::new());
+        for one in planned.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait)) {
             servers.extend(one.server.map(|server| (one.call.id.clone(), server)));
-            waiting.push(one.call);
+            calls.push(one.call);
         }
-        let calls: Vec<ToolCall> = waiting;
         let message = words::waiting(calls.len(), &self.context.system().locale);
         let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
         let schemas = calls.iter().filter_map(schema).collect();

@@ -36,7 +36,7 @@ pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>)
 }
 
 /// The tool result for a call whose server does not lend its tool any more.
-pub(super) fn lost_tool(server: &CallServer, progress: &Progress, approved: bool) -> String {
+pub(super) fn lost_tool(server: &CallServer, progress: Progress, approved: bool) -> String {
     let CallServer { slug, tool, .. } = server;
     let came = match progress {
         Progress::None => "the call did not run",

@@ -68,10 +68,10 @@ impl StepContext {
     #[must_use]
     pub fn progress(&self, call_id: &str) -> Progress {
         let key = format!("tool:{call_id}");
-        let came = self.open(|step| match step.calls.get(&key) {
-            Some(Call::Open(_)) => Progress::Begun,
-            _ if step.asked.contains_key(&key) => Progress::Asked,
-            _ => Progress::None,
+        let came = self.open(|step| match (step.calls.get(&key), step.asked.contains_key(&key)) {
+            (Some(Call::Open(_)), _) => Progress::Begun,
+            (Some(Call::Done(_)) | None, true) => Progress::Asked,
+            (Some(Call::Done(_)) | None, false) => Progress::None,
         });
         came.unwrap_or(Progress::None)
     }

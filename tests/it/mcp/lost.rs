@@ -131,5 +131,5 @@ async fn a_call_that_may_be_made_twice_is_made_again_at_its_server_alone() {
     }
     assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 0), "{trace}");
     let said = "the call was begun there, it is not known whether it ran, and it was not made again";
-    assert!(trace["status"] == "completed" && trace["reply"].as_str().or(trace["output"]["agent_output"].as_str()).unwrap_or(&trace.to_string()).contains(said), "{trace}");
+    assert!(trace["status"] == "completed" && trace["output"].to_string().contains(said), "{trace}");
 }
