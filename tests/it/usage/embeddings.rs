@@ -253,7 +253,7 @@ async fn vectors_under_way_when_an_engine_ends_are_waited_for_or_counted() {
         let held = server.gate.lock().await;
         let added = bench.studio.add_text(&bench.scope, &base, &json!({"name": "a", "text": "Cats purr."})).await.expect("a document");
         until("a call", async || server.calls() == 1).await;
-        let closing = bench.studio.shutdown(Duration::from_millis(if waits { 8_000 } else { 1_000 }));
+        let closing = bench.studio.shutdown(Duration::from_millis(if waits { 8_000 } else { 2_400 }));
         let open = async {
             if waits {
                 tokio::time::sleep(Duration::from_millis(300)).await;
@@ -312,7 +312,7 @@ async fn each_question_of_a_tool_that_is_called_again_by_another_engine_is_paid_
     let workflow = bench.workflow(graph).await;
     let run = bench.start(&workflow, json!({"message": "go"})).await.run.to_string();
     until("a call of the reranker", async || calls.load(Ordering::SeqCst) == 1).await;
-    bench.studio.shutdown(Duration::from_millis(800)).await;
+    bench.studio.shutdown(Duration::from_millis(2_000)).await;
     drop(bench);
     let next = open(false);
     next.studio.take_over().await.expect("a takeover");

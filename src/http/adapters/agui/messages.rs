@@ -39,9 +39,10 @@ pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
             "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT" => {
                 if let Some(at) = at(messages, &event["messageId"]) {
                     let content = &mut messages[at]["content"];
-                    match content {
-                        Value::String(text) => text.push_str(event["delta"].as_str().unwrap_or_default()),
-                        other => *other = (as_text(other) + &as_text(&event["delta"])).into(),
+                    if let Value::String(text) = content {
+                        text.push_str(&as_text(&event["delta"]));
+                    } else {
+                        *content = event["delta"].clone();
                     }
                 }
             }
@@ -49,10 +50,14 @@ pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
                 let owner = event.get("parentMessageId").unwrap_or(&event["toolCallId"]);
                 let call = tool_call(&as_text(&event["toolCallId"]), &as_text(&event["toolCallName"]), "");
                 match at(messages, owner) {
-                    Some(at) => match &mut messages[at]["toolCalls"] {
-                        Value::Array(calls) => calls.push(call),
-                        none => *none = json!([call]),
-                    },
+                    Some(at) => {
+                        let calls = &mut messages[at]["toolCalls"];
+                        if let Value::Array(calls) = calls {
+                            calls.push(call);
+                        } else {
+                            *calls = json!([call]);
+                        }
+                    }
                     None => messages.push(json!({"id": owner, "role": "assistant", "toolCalls": [call]})),
                 }
             }
