@@ -172,10 +172,11 @@ impl Work {
         self.hosting.follow(self.stream, &run);
         if !self.course.follow(behind, slot) {
             let left = fence.filter(|_| !self.course.is_cancelled());
-            return Ok(match left {
+            match left {
                 Some(fence) => self.studio.cancel_left(&scope, &run, fence).await?,
-                None => self.studio.cancel(&scope, &run).await.map(drop)?,
-            });
+                None => drop(self.studio.cancel(&scope, &run).await?),
+            }
+            return Ok(());
         }
         let telling = async {
             self.tell(Chunk::Head(json!({"trace_id": run}).to_string().into_bytes())).await;

@@ -8,8 +8,8 @@ use http::{HeaderValue, header};
 use super::attachments;
 use crate::error::Result;
 use crate::http::call::Call;
-use crate::http::table::{Gives, Route};
 use crate::http::problem::Asker;
+use crate::http::table::{Gives, Route};
 use crate::http::{details, pages, range};
 use crate::store::knowledge::passages::Place;
 use crate::studio::{Around, DocumentText};
@@ -74,7 +74,8 @@ struct Words {
     none: &'static str,
 }
 
-const ENGLISH: Words = Words { original: "Original", page: "Page", earlier: "What comes before", later: "What follows", none: "No text yet." };
+const ENGLISH: Words =
+    Words { original: "Original", page: "Page", earlier: "What comes before", later: "What follows", none: "No text yet." };
 const PORTUGUESE: Words =
     Words { original: "Original", page: "Página", earlier: "O que vem antes", later: "O que vem depois", none: "Ainda sem texto." };
 
