@@ -1,12 +1,14 @@
 //! Clocks that jump while runs are at work: what was not worked does not count as work.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use wfstudio::Studio;
 use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::engine::Boundary;
 use wfstudio::model::{Id, Timestamp};
 use wfstudio::studio::{Options, Scope};
 
@@ -58,4 +60,44 @@ async fn a_run_that_is_driven_while_the_clock_jumps_has_worked_only_as_long_as_i
     let row = story.bench.studio.world().store.read(move |tx| wfstudio::store::runs::get(tx, "", &run.parse().expect("an id"))).await;
     let worked = row.expect("read").expect("a run").working_ms;
     assert!((400..60_000).contains(&worked), "{worked} ms");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_clock_that_jumps_between_a_claim_and_the_work_makes_no_takeover_of_ones_own_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite");
+    let replies = || {
+        let scripts = json!({"m": {"replies": [{"text": "Late.", "delay_ms": 300}]}});
+        json!({"providers": {"script": {"scripts": scripts}}, "runs": {"max_takeovers": 0}})
+    };
+    let first = Studio::open_with(config(replies(), &file.to_string_lossy()), Options::default()).expect("a studio");
+    let story = Story::of(Bench { studio: first, scope: Scope::default() });
+    let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> stop").await;
+    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    story.bench.studio.shutdown(Duration::ZERO).await;
+    let clock = Arc::new(Jumping::default());
+    let (next, jumped) = (Arc::new(OnceLock::<Studio>::new()), AtomicBool::new(false));
+    let (studio, ahead) = (Arc::clone(&next), Arc::clone(&clock));
+    // The engine has claimed the run and does not drive it yet.
+    let hook = move |boundary, _, _| {
+        if boundary == Boundary::After && !jumped.swap(true, Ordering::SeqCst) {
+            ahead.0.fetch_add(9_000_000, Ordering::SeqCst);
+            let studio = studio.get().expect("a studio").clone();
+            let other = std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                let mut working = studio.working(None, Some(1)).expect("a queue");
+                working.once = true;
+                runtime.block_on(studio.work(working, CancellationToken::new(), |_| ())).expect("a look");
+            });
+            other.join().expect("a thread");
+        }
+    };
+    let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), on_append: Some(Arc::new(hook)), ..Options::default() };
+    next.set(Studio::open_with(config(replies(), &file.to_string_lossy()), options).expect("a studio")).ok().expect("the first");
+    let studio = next.get().expect("a studio").clone();
+    studio.world().take_over().await.expect("a store");
+    let story = Story::of(Bench { studio, scope: Scope::default() });
+    story.join(&run).await;
+    let trace = story.trace(&run).await;
+    assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
 }

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
@@ -77,8 +78,10 @@ impl World {
         if none || most == 0 {
             return Ok(Vec::new());
         }
-        // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
-        let own = self.renew_all().await?;
+        // A clock that jumped, or a process that stood still: what is driven here is not abandoned, nor what another claim of this engine
+        // has just taken.
+        let alone = self.taking.load(Ordering::SeqCst) == 1;
+        let own = self.renew_all().await? && alone;
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
         let lapsed = Lapsed { now, far, sync: sync.min(most), most, own };
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
