@@ -263,6 +263,13 @@ impl StepContext {
         {
             return Ok(outcome);
         }
+        // A person's decision about a call in doubt holds, also where the call could not be made again.
+        let is_decided = |step: &OpenStep| step.doubts.get(&call.id).is_some_and(|answer| answer.action != DoubtAction::Rerun);
+        if self.open(is_decided).unwrap_or(false)
+            && let Some(decided) = self.unknown(&key, call, parent)?
+        {
+            return self.tool_ended(&key, decided, Duration::ZERO);
+        }
         let outcome = ToolOutcome { skipped, ..outcome(call, text.to_owned(), !skipped, parent) };
         self.tool_ended(&key, outcome, Duration::ZERO)
     }

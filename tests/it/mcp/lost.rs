@@ -58,6 +58,18 @@ async fn answered(next: &Bench, run: &str, answer: Value) -> String {
     next.told(&resumed).await
 }
 
+/// The trace of a run that another studio took over, once it rests.
+async fn rested(next: &Bench, run: &str) -> Value {
+    for _ in 0..1000 {
+        let trace = next.trace(run).await["trace"].clone();
+        if trace["status"] != "running" {
+            return trace;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the run did not come to rest");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_is_for_the_server_that_was_shown() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -121,15 +133,36 @@ async fn a_call_that_may_be_made_twice_is_made_again_at_its_server_alone() {
     drop(first);
     let next = bench(folder.path(), ("heard", "once"), false, once());
     next.studio.take_over().await.expect("a studio");
-    let mut trace = Value::Null;
-    for _ in 0..1000 {
-        trace = next.trace(&run).await["trace"].clone();
-        if trace["status"] != "running" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let trace = rested(&next, &run).await;
     assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 0), "{trace}");
     let said = "the call was begun there, it is not known whether it ran, and it was not made again";
     assert!(trace["status"] == "completed" && trace["output"].to_string().contains(said), "{trace}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_decided_of_a_call_in_doubt_holds_where_its_server_lends_the_tool_no_more() {
+    for (action, said) in [("use", "It said what it gave"), ("skip", "It said The call was skipped"), ("rerun", "it was not made again")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("called");
+        let once = || script("once", json!({ "file": file }));
+        let first = bench(folder.path(), ("once,heard", "fail"), false, once());
+        let workflow = first.workflow(both()).await;
+        let run = first.start(&workflow, json!({"message": "go"})).await.run.to_string();
+        until("the call", || file.exists()).await;
+        first.studio.shutdown(Duration::from_secs(2)).await;
+        drop(first);
+        let next = bench(folder.path(), ("heard", "once"), false, once());
+        next.studio.take_over().await.expect("a studio");
+        let trace = rested(&next, &run).await;
+        let asked = &trace["error"]["calls"][0];
+        assert_eq!(asked["name"], "once", "{trace}");
+        let mut word = json!({"call_id": asked["call_id"], "action": action});
+        if action == "use" {
+            word["result"] = json!("what it gave");
+        }
+        let retried = next.retry(&run, json!({ "in_doubt": [word] })).await.expect("a retry");
+        let told = next.told(&retried).await;
+        assert!(told.contains(said), "{action}: {told}");
+        assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 0), "{told}");
+    }
 }
