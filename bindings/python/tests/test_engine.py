@@ -69,7 +69,7 @@ def test_one_host_answers_two_studios(tmp_path, host, opened):
         second.shutdown()
 
 
-@pytest.mark.parametrize("result, told", [(float("nan"), "Out of range float"), ("\ud800", "could not be taken"), (SystemExit(3), "SystemExit")])
+@pytest.mark.parametrize("result, told", [(float("nan"), "Out of range float"), (SystemExit(3), "SystemExit")])
 def test_a_result_that_is_no_json_is_a_failed_call_at_once(opened, result, told):
     odd = wfstudio.Host()
 
@@ -85,6 +85,19 @@ def test_a_result_that_is_no_json_is_a_failed_call_at_once(opened, result, told)
     ended = next(data for event, data in events if event == "tool_result")
     assert ended["is_error"] and told in ended["result"], ended
     assert time.monotonic() - begun < 10
+
+
+def test_half_a_character_of_a_result_is_left_out(opened):
+    odd = wfstudio.Host()
+
+    @odd.tool(require_approval=False, input_schema={"type": "object"})
+    def issue_refund(**_):
+        return "paid \ud83d"
+
+    opened.set_host(odd)
+    events = list(opened.run(workflow="refund", message="Please refund order A-100"))
+    ended = next(data for event, data in events if event == "tool_result")
+    assert (ended["is_error"], ended["result"]) == (False, "paid "), ended
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
