@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
 # Installs pgvector for the newest PostgreSQL of this machine, for tests: the package, or where the distribution has none, its
-# source package, built here. `scripts/install-pgvector.sh [folder of the source packages' list]`
+# source package, built here.
 set -euo pipefail
 pg="$(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -V | tail -n 1)"
 version="$(basename "$(dirname "$(dirname "$pg")")")"
 extensions=/usr/share/postgresql/$version/extension
-[ ! -e "$extensions/vector.control" ] || exit 0
+# The studio uses 0.7 or later.
+is_new() { [ -e "$extensions/vector.control" ] && dpkg --compare-versions "$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$extensions/vector.control")" ge 0.7; }
+! is_new || exit 0
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 if apt-cache show "postgresql-$version-pgvector" >/dev/null 2>&1; then
-    exec "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "postgresql-$version-pgvector"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "postgresql-$version-pgvector" >/dev/null
+    is_new
+    exit
 fi
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
 # The server that this machine has its packages from.
-server="$(sed -nE 's/^URIs: *//p; s/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)"
+server="$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+    sed -nE '0,/^URIs: |^deb /{s/^URIs: *//p; s/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p}' || true)"
 printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s trixie main\n' "$server" >"$work/sources.list"
 cat >"$work/apt.conf" <<CONF
 Dir::Etc::sourcelist "$work/sources.list";
