@@ -27,10 +27,13 @@ pub(super) const fn least(how: Pgvector) -> Option<u64> {
 impl Knowledge {
     /// Copies vectors as they come, until the engine stops.
     pub(super) async fn copy_as_they_come(&self, stopping: &CancellationToken) {
-        if self.store.read(|tx| Ok(tx.is_file())).await != Ok(false) || least(self.config.rag.pgvector).is_none() {
+        if least(self.config.rag.pgvector).is_none() {
             return;
         }
         loop {
+            if matches!(self.store.read(|tx| Ok(tx.is_file())).await, Ok(true) | Err(StoreError::Closed)) {
+                return;
+            }
             let copied = tokio::select! {
                 copied = self.copy_vectors() => copied,
                 () = stopping.cancelled() => return,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -189,14 +190,16 @@ impl Knowledge {
 
     /// The passages that a question finds.
     pub(super) async fn chunks(&self, question: Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, Trouble> {
+        // The server was asked to compare the vectors.
+        let asked = Arc::new(AtomicBool::new(false));
         let look = |least: Option<u64>| {
-            let (vector_cache, question, vector) = (Arc::clone(&self.vector_cache), question.clone(), vector.clone());
-            self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question, least }.results(vector.clone()))
+            let (vector_cache, question, vector, asked) = (Arc::clone(&self.vector_cache), question.clone(), vector.clone(), Arc::clone(&asked));
+            self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question, least, asked: &asked }.results(vector.clone()))
         };
         let least = pgvector::least(self.config.rag.pgvector);
         match look(least).await {
             // The extension may be removed at any time, or be of a version that does not know what is asked of it.
-            Err(error) if least.is_some() && error != StoreError::Closed => {
+            Err(error) if asked.load(Ordering::Relaxed) && error != StoreError::Closed => {
                 tracing::warn!(%error, "a search failed; it is tried without pgvector");
                 look(None).await?
             }
@@ -258,6 +261,8 @@ struct Look<'l, 't> {
     question: &'l Question,
     /// More bytes of compact copies than this are left to the database.
     least: Option<u64>,
+    /// Set when the server is asked to compare vectors.
+    asked: &'l AtomicBool,
 }
 
 impl Look<'_, '_> {
@@ -334,6 +339,7 @@ impl Look<'_, '_> {
         let (length, passages) = (vector.len() as u64, wanted.values().map(|reading| reading.passages).sum::<u64>());
         let is_large = self.least.is_some_and(|least| length <= nearest::LONGEST && passages * (length + 4) > least);
         let Some(table) = is_large.then(|| nearest::table(self.tx)).transpose()?.flatten() else { return Ok((Vec::new(), None)) };
+        self.asked.store(true, Ordering::Relaxed);
         let rest = nearest::missing(self.tx, edition.no)?;
         let copied: Vec<i64> = wanted.keys().copied().filter(|reading| !rest.contains(reading)).collect();
         let found = if copied.is_empty() { Vec::new() } else { nearest::find(self.tx, &table, edition.no, &copied, vector, most)? };

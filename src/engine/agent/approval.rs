@@ -58,7 +58,8 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
     let server = context.server_of(&call.id);
     let Some(bound) = tools.find_for(call, server.as_ref()) else {
         let unknown = || words::unknown_tool(&call.name, tools.names());
-        return refuse(call, server.map_or_else(unknown, |server| words::lost_tool(&server, context.progress(&call.id), decision.is_some())));
+        let text = server.map_or_else(unknown, |server| words::lost_tool(&server, context.progress(&call.id), decision.is_some()));
+        return Planned { gated: decision.is_some(), ..refuse(call, text) };
     };
     let server = server.or_else(|| bound.server());
     // What a person decided holds, whether the tool still asks for it or not.

@@ -5,6 +5,8 @@ mod slots;
 mod takeover;
 mod worker;
 
+pub(in crate::engine) use self::slots::Taking;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;

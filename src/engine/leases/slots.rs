@@ -43,10 +43,10 @@ pub(in crate::engine) struct Place {
 }
 
 /// A claim in progress; a closing engine waits until the runs are driven or released.
-pub(super) struct Taking(Arc<World>);
+pub(in crate::engine) struct Taking(Arc<World>);
 
 impl Taking {
-    pub(super) fn new(world: &Arc<World>) -> Self {
+    pub(in crate::engine) fn new(world: &Arc<World>) -> Self {
         world.taking.fetch_add(1, Ordering::SeqCst);
         Self(Arc::clone(world))
     }

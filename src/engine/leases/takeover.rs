@@ -73,8 +73,8 @@ impl World {
         let holders = self.store.read(queue::holders).await?;
         let gone: Vec<String> =
             holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
-        let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
-        let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far);
+        let latest = far(now, until);
+        let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > latest);
         if none || most == 0 {
             return Ok(Vec::new());
         }
@@ -83,15 +83,18 @@ impl World {
         let alone = self.taking.load(Ordering::SeqCst) == 1;
         let own = self.renew_all().await? && alone;
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
-        let lapsed = Lapsed { now, far, sync: sync.min(most), most, own };
-        let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
+        let (sync, world) = (sync.min(most), Arc::clone(self));
+        let owner = Arc::clone(&self.owner);
         let claimed = self.store.write(move |tx| {
             if world.stopping.is_cancelled() {
                 return Ok(Vec::new());
             }
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
             // A write may wait for long: its lease begins when it is made.
-            let rows = queue::claim_expired(tx, &owner, lease(&world).unwrap_or_default(), lapsed)?;
+            let until = lease(&world).unwrap_or_default();
+            // What was claimed since is not over at `now`, and not far from this moment, whatever the clock did.
+            let lapsed = Lapsed { now, far: far(world.common_time(), until), sync, most, own };
+            let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
@@ -193,6 +196,11 @@ impl World {
         drive_here(self, run, start, rows, tenant, ownership, Arc::clone(&loaded.definitions), prelude);
         Ok(())
     }
+}
+
+/// No lease can end later than this, where one that begins now ends at `until`.
+fn far(now: Timestamp, until: Timestamp) -> Timestamp {
+    Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE))
 }
 
 /// Why a run that was taken over cannot go on.

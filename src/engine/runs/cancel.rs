@@ -9,7 +9,7 @@ use crate::engine::log::spans::{self, Watch};
 use crate::engine::log::{projection, recorded};
 use crate::engine::runs::load::Loaded;
 use crate::engine::runs::{load, reopen, unreadable};
-use crate::engine::world::World;
+use crate::engine::world::{Active, World};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::event::{Entry, Event};
@@ -38,7 +38,7 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
                 return Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()));
             }
             Status::Running if is_held(world, &row) => {
-                if let Some(status) = cancel_working(world, tenant, id).await? {
+                if let Some(status) = cancel_working(world, tenant, id, None).await? {
                     return Ok((id, status));
                 }
             }
@@ -80,10 +80,10 @@ pub fn fence_here(world: &World, run: &str) -> Option<i64> {
 /// The store; a run that ended meanwhile.
 pub async fn cancel_left(world: &Arc<World>, tenant: &Arc<str>, run: &str, fence: i64) -> Result<()> {
     let Ok(id) = run.parse::<Id>() else { return Ok(()) };
-    let is_paused = |run: &Run| !run.lanes.is_empty() && run.lanes.values().all(|lane| lane.pause().is_some());
+    let is_paused = |run: &Run| !run.pauses().is_empty() && !run.has_work();
     let journal = world.active.lock().get(&id).map(|active| Arc::clone(&active.journal));
     match journal.filter(|journal| journal.ownership().fence == fence && !journal.with(is_paused)) {
-        Some(_) => cancel_working(world, tenant, id).await.map(drop),
+        Some(_) => cancel_working(world, tenant, id, Some(fence)).await.map(drop),
         None => Ok(()),
     }
 }
@@ -93,13 +93,14 @@ fn is_held(world: &World, row: &RunRow) -> bool {
     row.lease_until.is_some_and(|until| until >= world.common_time()) || world.active.lock().contains_key(&row.id)
 }
 
-/// Requests a cancel from the owner; none if the run has paused, ended or is queued meanwhile.
-async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<Option<Status>> {
+/// Requests a cancel from the owner, with a fence only from the owner that has it; none if the run has paused, ended or is queued meanwhile.
+async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id, fence: Option<i64>) -> Result<Option<Status>> {
     let scope = Arc::clone(tenant);
-    if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await? {
+    if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id, fence)).await? {
         return Ok(None);
     }
-    let here = world.active.lock().get(&id).cloned();
+    let is_it = |active: &&Active| fence.is_none_or(|fence| active.journal.ownership().fence == fence);
+    let here = world.active.lock().get(&id).filter(is_it).cloned();
     if let Some(active) = here {
         active.signals.cancel.cancel();
         let patience = Duration::from_millis(world.config.timeouts.cancel_grace_ms + 500);

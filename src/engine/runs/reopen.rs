@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::clock::Passing;
-use crate::engine::leases::Start;
+use crate::engine::leases::{Start, Taking};
 use crate::engine::leases;
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
 use crate::engine::log::{projection, thread_messages};
@@ -68,6 +68,7 @@ pub(in crate::engine) async fn go_on(
     let kept = key.map(|key| (key.clone(), started.told()));
     let stands = append.row.standing();
     let alone_on = (run.created.entity == EntityKind::Agent).then_some(run.created.thread);
+    let _until_it_is_driven = Taking::new(world);
     let Some((no, hash)) = take(world, loaded.row.fence, append, kept, alone_on).await? else { return Ok(None) };
     if queued {
         world.wake_workers();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::wakeup::block_on;
@@ -42,7 +42,7 @@ pub(in crate::ffi) struct Engine {
 
 /// A hash of a configuration, without the blanks between its members. Their order counts: it has a meaning in some of them.
 fn hash_of(config: &[u8]) -> [u8; 32] {
-    let json: Option<Value> = serde_json::from_slice(config).ok();
+    let json: Option<Value> = if config.is_empty() { Some(Value::Object(Map::new())) } else { serde_json::from_slice(config).ok() };
     Sha256::digest(json.map_or_else(|| config.to_vec(), |json| json.to_string().into_bytes())).into()
 }
 

@@ -1,5 +1,8 @@
 //! Owns the response stream of a post: the translated events of its run, always with a final frame.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -54,8 +57,8 @@ impl Course {
         Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, leashed: false }
     }
 
-    /// Sends the further answers, each when the run has paused again, with or without a reader.
-    pub(super) fn then_answers(mut self, from: From, answers: Vec<Answer>) -> Result<Self> {
+    /// Sends the further answers, each when the run has paused again, with or without a reader. A reader who `held` the run and left cancels it.
+    pub(super) fn then_answers(mut self, from: From, answers: Vec<Answer>, held: Option<Arc<AtomicI64>>) -> Result<Self> {
         if answers.is_empty() {
             return Ok(self);
         }
@@ -68,6 +71,14 @@ impl Course {
                 let failed = gave.is_err();
                 if let Ok(next) = &gave {
                     from = *next;
+                    let fence = studio.fence_here(&run);
+                    if let (Some(held), Some(fence)) = (&held, fence) {
+                        held.store(fence, Ordering::SeqCst);
+                        if sender.is_closed() {
+                            drop(studio.cancel_left(&scope, &run, fence).await);
+                            return;
+                        }
+                    }
                 }
                 // A reader who left misses nothing that is not in the log.
                 let _read = sender.send(gave).await;

@@ -103,7 +103,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
-    let course = course.then_answers(from, accepted.more)?;
+    let course = course.then_answers(from, accepted.more, accepted.leash.as_ref().and_then(CancelOnDrop::fence))?;
     course::answer(course, protocol, slot, accepted.leash)
 }
 

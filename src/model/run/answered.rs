@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::{Id, Timestamp};
 use super::super::event::{Answer, FaultCode, LaneId, OWN_MODEL, Resumed, Retried};
-use super::lane::{At, Call, Lane, OpenStep};
+use super::lane::{Call, Lane, OpenStep};
 use super::{Run, Status};
 
 impl Run {
@@ -72,7 +72,7 @@ impl Run {
     /// The lane that a retry begins in: the first with a failed step, else the first that can go on.
     fn first_to_run(&self) -> LaneId {
         let failed = |lane: &Lane| lane.step.as_ref().is_some_and(|step| step.failed);
-        let lanes = self.lanes.values().filter(|lane| matches!(lane.at, At::Node(_)) && lane.pause().is_none() && lane.fork().is_none());
+        let lanes = self.lanes.values().filter(|lane| lane.can_go_on());
         let first = lanes.min_by(|left, right| (!failed(left), left.order()).cmp(&(!failed(right), right.order())));
         first.map_or(0, |lane| lane.id)
     }

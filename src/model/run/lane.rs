@@ -341,6 +341,12 @@ impl Lane {
         self.step.as_ref().and_then(|step| step.pause.as_deref())
     }
 
+    /// It is at a node and waits for nobody: neither for a person nor for the branches of a fork.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        matches!(self.at, At::Node(_)) && self.pause().is_none() && self.fork().is_none()
+    }
+
     /// The open fork of this lane.
     #[must_use]
     pub fn fork(&self) -> Option<&OpenFork> {

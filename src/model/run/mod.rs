@@ -281,6 +281,12 @@ impl Run {
         open
     }
 
+    /// A branch of it can go on.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.lanes.values().any(|lane| lane.can_go_on())
+    }
+
     /// The status of the earliest open pause.
     #[must_use]
     pub fn paused_status(&self) -> Option<Status> {

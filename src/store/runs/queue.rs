@@ -232,11 +232,11 @@ pub fn end_children(tx: &mut Tx<'_>, run: &Id, status: &str, now: Timestamp) -> 
     .map(drop)
 }
 
-/// Asks the owner of a running run to cancel it; false when there is no such running run.
-pub fn request_cancel(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, StoreError> {
+/// Asks the owner of a running run to cancel it; false when there is no such running run, or it has another fence than this.
+pub fn request_cancel(tx: &mut Tx<'_>, tenant: &str, run: &Id, fence: Option<i64>) -> Result<bool, StoreError> {
     let asked = tx.execute(
-        "UPDATE #runs SET cancel_requested = 1 WHERE id = $1 AND tenant = $2 AND status = 'running'",
-        params![&run.to_string(), tenant],
+        "UPDATE #runs SET cancel_requested = 1 WHERE id = $1 AND tenant = $2 AND status = 'running' AND ($3 = 0 OR fence = $3)",
+        params![&run.to_string(), tenant, fence.unwrap_or(0)],
     )?;
     Ok(asked > 0)
 }

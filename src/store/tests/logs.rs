@@ -470,7 +470,7 @@ fn leases_are_renewed_lost_and_released() {
         assert_eq!(runs::claim_expired(tx, "b", Timestamp(5000), lapsed(4000, 6000))?, []);
         assert_eq!(runs::claim_expired(tx, "b", Timestamp(2), lapsed(1, 3))?.len(), 1, "the lease is too far ahead");
         assert_eq!(queue::renew(tx, "a", &[id(1)], Timestamp(9000))?.lost, [id(1)]);
-        assert!(runs::request_cancel(tx, "t", &id(1))?);
+        assert!(runs::request_cancel(tx, "t", &id(1), None)?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
         let held = runs::get(tx, "t", &id(1))?.unwrap();

@@ -1,6 +1,7 @@
 //! What AG-UI clients post, and what they are told.
 
 use serde_json::{Value, json};
+use wfstudio::studio::RunsQuery;
 
 use super::{agent, asked, input, payer, pays, post, read_until};
 use crate::support::story::Story;
@@ -106,6 +107,38 @@ async fn several_pauses_are_answered_in_one_post() {
     assert_eq!(again.types(), types, "a repeat goes through both answers again");
     let messages = &again.find("MESSAGES_SNAPSHOT")["messages"];
     assert_eq!((&messages[0]["content"], &messages[1]["toolCalls"][0]["function"]["name"]), (&json!("pay"), &json!("pay")), "{messages}");
+}
+
+#[tokio::test]
+async fn who_leaves_behind_the_second_answer_of_his_post_cancels_too() {
+    let story = Story::scripted(pays());
+    let workflow = story
+        .workflow(
+            "start -> fork_1{branches: [a, b]} -> join_1{output_key: got} -> stop
+            fork_1.a -> human_1{prompt: \"Name?\", output_key: name} -> join_1
+            fork_1.b -> human_2{prompt: \"Why?\", output_key: why} -> agent_1{provider: script, model: m, stream: true} -> join_1",
+        )
+        .await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    for (word, wanted) in [("cancel", "cancelled"), ("continue", "completed")] {
+        let asked_first = post(&story, &path, input(word, &format!("{word}-1"), "slow")).await;
+        let interrupts = asked_first.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+        let answer = |at: usize| json!({"interruptId": interrupts[at]["id"], "status": "resolved", "payload": "slow"});
+        let mut body = input(word, &format!("{word}-2"), "slow");
+        body["resume"] = json!([answer(0), answer(1)]);
+        body["on_disconnect"] = json!(word);
+        read_until(asked(&story, "", "POST", &path, None, Some(&body)).await, "One ").await;
+        let mut status = json!(null);
+        for _ in 0..300 {
+            let listed = story.bench.studio.runs(&story.bench.scope, RunsQuery::default()).await.expect("runs");
+            status = listed.into_json()["data"][0]["status"].clone();
+            if status == wanted {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(status, wanted, "{word}");
+    }
 }
 
 #[tokio::test]
