@@ -50,11 +50,9 @@ pub(crate) struct Passing {
 }
 
 impl Passing {
-    /// From now on.
-    pub(crate) fn new(clock: &dyn Clock) -> Self {
-        // Where this thread does not go on for a while between the two, no jump is seen.
-        let steady = clock.steady();
-        Self { offset: steady.map(|steady| clock.now().0 - steady) }
+    /// From `now` on, which the wall clock said just before.
+    pub(crate) fn since(clock: &dyn Clock, now: Timestamp) -> Self {
+        Self { offset: clock.steady().map(|steady| now.0 - steady) }
     }
 
     /// By how many milliseconds the wall clock went ahead, or back, up to `now`, which it said just before; none when it may have been corrected.

@@ -15,9 +15,9 @@ use wfstudio::studio::{Options, Scope};
 use crate::support::story::Story;
 use crate::support::{Bench, config};
 
-/// A wall clock that can be set ahead; the time that passes is the real one.
+/// A wall clock that can be set ahead; the time that passes is the real one. It jumps by the third field once that time was asked for.
 #[derive(Default)]
-struct Jumping(AtomicI64, SystemClock);
+struct Jumping(AtomicI64, SystemClock, AtomicI64);
 
 impl Clock for Jumping {
     fn now(&self) -> Timestamp {
@@ -25,7 +25,9 @@ impl Clock for Jumping {
     }
 
     fn steady(&self) -> Option<i64> {
-        self.1.steady()
+        let passed = self.1.steady();
+        self.0.fetch_add(self.2.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+        passed
     }
 
     fn id(&self) -> Id {
@@ -99,5 +101,39 @@ async fn a_clock_that_jumps_between_a_claim_and_the_work_makes_no_takeover_of_on
     let story = Story::of(Bench { studio, scope: Scope::default() });
     story.join(&run).await;
     let trace = story.trace(&run).await;
+    assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_before_a_run_is_driven_ends_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite");
+    let clock = Arc::new(Jumping::default());
+    let open = || {
+        let scripts = json!({"m": {"replies": [{"text": "Late.", "delay_ms": 100}]}, "slow": {"replies": [{"text": "Late.", "delay_ms": 500}]}});
+        let settings = json!({"providers": {"script": {"scripts": scripts}}, "timeouts": {"run_seconds": 600}});
+        let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), ..Options::default() };
+        Studio::open_with(config(settings, &file.to_string_lossy()), options).expect("a studio")
+    };
+    let jump = || clock.2.store(7_200_000, Ordering::SeqCst);
+    let story = Story::of(Bench { studio: open(), scope: Scope::default() });
+    let workflow = story.workflow("start -> human_1 -> llm_1{provider: script, model: m} -> stop").await;
+    let slow = story.workflow("start -> llm_1{provider: script, model: slow} -> stop").await;
+    jump();
+    let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
+    let told = story.told(&started).await;
+    assert!(told.contains("human_input_required"), "{told}");
+    jump();
+    let told = story.resume(&started.run.to_string(), json!({"message": "go on"})).await;
+    assert!(told.contains("trace_completed"), "{told}");
+    // Its engine leaves at once, nobody drives it for hours, and the clock jumps once more while another engine takes it over.
+    let left = story.bench.start(&slow, json!({"message": "hi"})).await.run.to_string();
+    story.bench.studio.shutdown(Duration::ZERO).await;
+    clock.0.fetch_add(9_000_000, Ordering::SeqCst);
+    let story = Story::of(Bench { studio: open(), scope: Scope::default() });
+    jump();
+    story.bench.studio.world().take_over().await.expect("a store");
+    story.join(&left).await;
+    let trace = story.trace(&left).await;
     assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
 }

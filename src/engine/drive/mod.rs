@@ -146,8 +146,7 @@ impl Drive {
 
     fn time_left(&self) -> Duration {
         let limit = self.world.config.timeouts.run_seconds * 1000;
-        let worked = self.journal.with(|run| run.worked(self.world.clock.now()).saturating_sub(run.spent_ms));
-        Duration::from_millis(limit.saturating_sub(worked))
+        Duration::from_millis(limit.saturating_sub(self.journal.worked()))
     }
 
     /// Lanes that can go on when driving begins.

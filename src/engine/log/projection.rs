@@ -93,8 +93,8 @@ pub(in crate::engine) fn after(world: &World, core: &mut Core, entry: &Entry, ch
 }
 
 /// What the run's row says.
-pub(in crate::engine) fn row(world: &World, run: &Run, journal: &Journal, released: bool) -> RunUpdate {
-    let mut row = row_of(world, run, journal.ownership(), journal.last_told());
+pub(in crate::engine) fn row(world: &World, run: &Run, journal: &Journal, released: bool, now: Timestamp) -> RunUpdate {
+    let mut row = row_of(world, run, journal.ownership(), journal.last_told(), now);
     if released {
         row.owner = None;
         row.lease_until = row.lease_until.map(|_| Timestamp(0));
@@ -103,8 +103,7 @@ pub(in crate::engine) fn row(world: &World, run: &Run, journal: &Journal, releas
 }
 
 /// What the row of a run says that somebody works on, or that rests.
-pub(in crate::engine) fn row_of(world: &World, run: &Run, ownership: &Ownership, last_event_id: u64) -> RunUpdate {
-    let now = world.clock.now();
+pub(in crate::engine) fn row_of(world: &World, run: &Run, ownership: &Ownership, last_event_id: u64, now: Timestamp) -> RunUpdate {
     let working = run.status == Status::Running;
     let pauses = if run.status.paused() { run.pauses() } else { Vec::new() };
     let earliest = pauses.first().map(|(_, pause)| pause);

@@ -158,7 +158,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
         run.apply(&entry);
         entries.push(entry);
     }
-    let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
+    let row = projection::row_of(world, &run, &ownership, telling.ordered.last, now);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.entries = entries;
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);

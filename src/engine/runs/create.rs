@@ -132,6 +132,7 @@ struct Fresh {
     ownership: Ownership,
     pinned: Pinned,
     key: Option<RequestKey>,
+    passing: Passing,
 }
 
 impl Fresh {
@@ -139,6 +140,7 @@ impl Fresh {
         let (tenant, pinned, key, queued) = (Arc::clone(&new.tenant), new.pinned.clone(), new.key.clone(), new.queued);
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
+        let passing = Passing::since(&*world.clock, now);
         let created = Arc::new(created(world, new));
         let event = crate::engine::log::masking::created(world, Arc::clone(&created));
         let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event })];
@@ -156,7 +158,7 @@ impl Fresh {
             queue: queued.then(|| world.config.queue.as_str().into()),
             tries: 0,
         };
-        Ok(Self { run, entries, tenant, ownership, pinned, key })
+        Ok(Self { run, entries, tenant, ownership, pinned, key, passing })
     }
 
     fn started(&self) -> Started {
@@ -269,7 +271,7 @@ impl Fresh {
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
     fn drive(self, world: &Arc<World>, stored: Stored) {
-        let (telling, passing) = (self.telling(world), Passing::new(&*world.clock));
+        let (telling, passing) = (self.telling(world), self.passing);
         let start = leases::Start { telling, told: self.entries, failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, self.run, start, 0, self.tenant, self.ownership, self.pinned.read, Vec::new());
     }

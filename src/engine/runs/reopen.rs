@@ -45,14 +45,14 @@ pub(in crate::engine) async fn go_on(
     let mut telling = loaded.telling(world, false);
     let after = telling.ordered.last;
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
-    let passing = Passing::new(&*world.clock);
     let (seq, at) = (run.head + 1, world.clock.now());
+    let passing = Passing::since(&*world.clock, at);
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
     let (head, messages, files) = (run.head, thread_messages::answer_message(world, &run, &entry), files_of(&event));
     let before = ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Told::Entry(Arc::clone(&entry)));
-    let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
+    let row = projection::row_of(world, &run, &ownership, telling.ordered.last, at);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.messages = messages;
     append.named = files;

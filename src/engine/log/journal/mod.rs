@@ -224,7 +224,10 @@ impl Journal {
             return Err(Lost);
         }
         let at = self.world.clock.now();
-        if let Some(ahead_ms) = self.ahead(core, at) {
+        if matches!(event, Event::Began | Event::TakenOver { .. }) {
+            // What the clock did before the run goes to work is no working time.
+            core.passing = Passing::since(&*self.world.clock, at);
+        } else if let Some(ahead_ms) = self.ahead(core, at) {
             core.passing.known(ahead_ms);
             self.append(core, 0, at, Event::ClockJumped { ahead_ms })?;
         }
@@ -234,6 +237,18 @@ impl Journal {
     /// By how much the wall clock jumped since an entry said so, while the run was at work here.
     fn ahead(&self, core: &Core, now: Timestamp) -> Option<i64> {
         core.passing.ahead(&*self.world.clock, now).filter(|_| core.run.status == Status::Running)
+    }
+
+    /// What the wall clock would say if it had not jumped since an entry said so.
+    fn since_jumps(&self, core: &Core) -> Timestamp {
+        let now = self.world.clock.now();
+        Timestamp(now.0 - self.ahead(core, now).unwrap_or(0))
+    }
+
+    /// How long the run has been at work.
+    pub(in crate::engine) fn worked(&self) -> u64 {
+        let core = self.core.lock();
+        core.run.worked(self.since_jumps(&core)).saturating_sub(core.run.spent_ms)
     }
 
     fn append(self: &Arc<Self>, core: &mut Core, lane: LaneId, at: Timestamp, event: Event) -> Result<Seq, Lost> {

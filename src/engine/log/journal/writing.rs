@@ -87,11 +87,7 @@ impl Journal {
         }
         (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
-        let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
-        let now = self.world.clock.now();
-        if let Some(ahead) = self.ahead(core, now) {
-            row.working_ms = core.run.worked(Timestamp(now.0 - ahead));
-        }
+        let mut row = projection::row(&self.world, &core.run, self, core.pending.released, self.since_jumps(core));
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.ownership.fence, row);
