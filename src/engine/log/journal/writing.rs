@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::engine::log::journal::{AHEAD, AHEAD_BYTES, Boundary, Core, Journal, Pending, projection};
-use crate::model::Timestamp;
 use crate::model::event::Seq;
 use crate::store::log::{self, Append, Appended, Known};
 use crate::store::{Job, Notification, StoreError};
