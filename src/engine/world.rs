@@ -68,8 +68,8 @@ pub struct World {
     pub locale: Locale,
     /// Feeds of the runs that are driven here.
     pub hub: Hub,
-    /// The name under which this engine holds leases.
-    pub owner: Arc<str>,
+    /// The name under which this engine holds leases, from its first use on: an engine may be opened before a fork.
+    owner: OnceLock<Arc<str>>,
     /// The engine shuts down: nothing new begins.
     pub stopping: CancellationToken,
     /// The shutdown time is nearly over: active work is dropped.
@@ -165,7 +165,6 @@ impl World {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         let files = parts.config.attachments_folder().map(FileRoom::new);
-        let owner = crate::engine::leases::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         let redaction = Redaction::new(&parts.config.observability.redact);
         let room = Room::new(usize::try_from(parts.config.worker.concurrency).unwrap_or(usize::MAX), None);
@@ -182,7 +181,7 @@ impl World {
             tools: parts.tools,
             locale,
             hub: Hub::default(),
-            owner,
+            owner: OnceLock::new(),
             stopping: CancellationToken::new(),
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
@@ -255,6 +254,11 @@ impl World {
             () = self.stopping.cancelled() => false,
             () = asleep => true,
         }
+    }
+
+    /// The name under which this engine holds leases.
+    pub fn owner(&self) -> &Arc<str> {
+        self.owner.get_or_init(|| crate::engine::leases::owner::name(self.clock.id()))
     }
 
     /// The clock of leases and waiting jobs: that of the database if hosts share a server.

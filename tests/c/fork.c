@@ -109,8 +109,56 @@ static void child(int number) {
     _exit(0);
 }
 
+static void run_echo(studio_engine *on, int times) {
+    for (int i = 0; i < times; i++) {
+        studio_stream *one = NULL;
+        studio_buf out = STUDIO_BUF_EMPTY;
+        EXPECT(STUDIO_OK, studio_run(on, TEXT("{\"workflow\":\"echo\",\"message\":\"one of many\"}"), &one, &out), &out);
+        int32_t code;
+        while ((code = studio_stream_next_batch(one, 20000, 0, &out)) == STUDIO_OK) studio_buf_free(&out);
+        EXPECT(STUDIO_END, code, &out);
+        EXPECT(STUDIO_OK, studio_stream_close(one), NULL);
+    }
+}
+
+enum { SIBLINGS = 4, RUNS = 150 };
+
+static void wait_for(pid_t pid) {
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+}
+
+/* Children that use one engine which their parent opened are owners of their own: none draws the ids of another, and one that ends
+ * leaves the runs of the others alone. */
+static void siblings(void) {
+    pid_t first = fork();
+    CHECK(first >= 0);
+    if (first == 0) {
+        call_ok(open_engine("siblings.sqlite"), "workflow.save", ECHO_WORKFLOW);
+        studio_shutdown(5000);
+        _exit(0);
+    }
+    wait_for(first);
+    studio_engine *shared = open_engine("siblings.sqlite");
+    pid_t children[SIBLINGS];
+    for (int i = 0; i < SIBLINGS; i++) {
+        children[i] = fork();
+        CHECK(children[i] >= 0);
+        if (children[i] == 0) {
+            alarm(120);
+            run_echo(shared, RUNS - i * 20);
+            studio_shutdown(5000);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < SIBLINGS; i++) wait_for(children[i]);
+    EXPECT(STUDIO_OK, studio_engine_close(shared, 5000), NULL);
+}
+
 int main(int argc, char **argv) {
     int forks = argc > 1 ? atoi(argv[1]) : 200;
+    siblings();
     untouched = open_engine("untouched.sqlite");
     engine = open_engine("fork.sqlite");
     call_ok(engine, "workflow.save", ECHO_WORKFLOW);

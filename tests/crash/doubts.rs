@@ -11,7 +11,7 @@ use crate::record::record;
 use crate::support::{Bench, folder, marks, single};
 
 const SOON: Duration = Duration::from_secs(10);
-const LAPSED: Lapsed = Lapsed { now: Timestamp(2), far: Timestamp(i64::MAX), sync: 9, most: 9, own: true };
+const LAPSED: Lapsed = Lapsed { now: Timestamp(2), far: Timestamp(i64::MAX), sync: 9, most: 9, own: true, held: Vec::new() };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_in_doubt_is_asked_about_however_many_owners_the_run_lost() {
@@ -26,7 +26,7 @@ async fn a_call_in_doubt_is_asked_about_however_many_owners_the_run_lost() {
     let next = Bench::open(folder.path(), json!({}));
     for _ in 0..5 {
         // An owner that dies before it writes anything.
-        let taken = next.studio.world().store.write(|tx| queue::claim_expired(tx, "gone", Timestamp(1), LAPSED));
+        let taken = next.studio.world().store.write(|tx| queue::claim_expired(tx, "gone", Timestamp(1), &LAPSED));
         assert_eq!(taken.await.expect("a store").len(), 1);
     }
     assert_eq!(next.studio.take_over().await.expect("a studio"), 1);

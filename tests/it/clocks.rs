@@ -10,6 +10,8 @@ use wfstudio::Studio;
 use wfstudio::clock::{Clock, SystemClock};
 use wfstudio::engine::Boundary;
 use wfstudio::model::{Id, Timestamp};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Options, Scope};
 
 use crate::support::story::Story;
@@ -136,4 +138,50 @@ async fn a_clock_that_jumps_before_a_run_is_driven_ends_none() {
     story.join(&left).await;
     let trace = story.trace(&left).await;
     assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_clock_that_goes_back_and_forth_takes_no_run_from_its_own_engine() {
+    let clock = Arc::new(Jumping::default());
+    let scripts = json!({"m": {"replies": [{"text": "Late.", "delay_ms": 1500}]}});
+    let settings = json!({"providers": {"script": {"scripts": scripts}}, "runs": {"max_takeovers": 0}, "worker": {"in_process": false}});
+    let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), ..Options::default() };
+    let story = Story::of(Bench { studio: Studio::open_with(config(settings, ":memory:"), options).expect("a studio"), scope: Scope::default() });
+    let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> stop").await;
+    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    let over = Arc::new(AtomicBool::new(false));
+    let (ends, moved) = (Arc::clone(&over), Arc::clone(&clock));
+    let hand = std::thread::spawn(move || {
+        while !ends.load(Ordering::SeqCst) {
+            for ahead in [-7_200_000, 0] {
+                moved.0.store(ahead, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_micros(150));
+            }
+        }
+    });
+    for _ in 0..400 {
+        story.bench.studio.world().take_over().await.expect("a store");
+    }
+    over.store(true, Ordering::SeqCst);
+    hand.join().expect("a thread");
+    story.join(&run).await;
+    let trace = story.trace(&run).await;
+    assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
+}
+
+#[tokio::test]
+async fn what_was_queued_while_the_clock_was_ahead_is_taken_when_it_is_right_again() {
+    let clock = Arc::new(Jumping::default());
+    let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), ..Options::default() };
+    let studio = Studio::open_with(config(json!({"async_runs_enabled": true, "worker": {"in_process": false}}), ":memory:"), options).expect("a studio");
+    let story = Story::of(Bench { studio, scope: Scope::default() });
+    let workflow = story.workflow("start -> stop").await;
+    let world = story.bench.studio.world();
+    clock.0.store(31_536_000_000, Ordering::SeqCst);
+    let request = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a run body");
+    let queued = story.bench.studio.start(&story.bench.scope, EntityKind::Workflow, &workflow, request, true).await.expect("a run").run;
+    clock.0.store(0, Ordering::SeqCst);
+    assert_eq!(world.work().await.expect("a store"), None, "it is due in a year");
+    world.take_over().await.expect("a store");
+    assert_eq!(world.work().await.expect("a store"), Some(queued));
 }

@@ -112,7 +112,7 @@ impl Engine {
         let options = Options { clock: Some(clock), on_append: Some(Arc::new(hook)) };
         let studio = Studio::open_with(limits.config(place), options).expect("a studio");
         studio.set_host(Arc::new(Played { book: Arc::clone(book), life: Arc::clone(&life) }), declaration());
-        let owner = studio.world().owner.to_string();
+        let owner = studio.world().owner().to_string();
         Self { no, life, studio, owner }
     }
 

@@ -240,7 +240,7 @@ impl World {
     /// Who reads documents here.
     fn reader(&self) -> Worker {
         Worker {
-            owner: Arc::clone(&self.owner),
+            owner: Arc::clone(self.owner()),
             is_gone: crate::engine::leases::owner::is_gone,
             stopping: self.stopping.clone(),
             hurry: self.hurry.clone(),
@@ -287,7 +287,7 @@ impl World {
         let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
         let world = Arc::clone(self);
         let until: queue::Until = Arc::new(move || lease(&world).unwrap_or_default());
-        let queue::Renewed { lost, skipped } = queue::hold(&self.store, &self.owner, runs, &until).await?;
+        let queue::Renewed { lost, skipped } = queue::hold(&self.store, self.owner(), runs, &until).await?;
         // A run that rests has no lease, also when its driver was not told yet that this is stored.
         for journal in held.iter().filter(|journal| lost.contains(&journal.run) && journal.status() == Status::Running) {
             journal.give_up();
@@ -315,7 +315,7 @@ impl World {
             if self.active.lock().is_empty() {
                 continue;
             }
-            let owner = Arc::clone(&self.owner);
+            let owner = Arc::clone(self.owner());
             let wanted = self.store.read(move |tx| queue::cancel_wanted(tx, &owner)).await;
             if let Err(error) = &wanted
                 && !deaf
@@ -345,7 +345,7 @@ impl World {
         let held: Vec<(Id, i64)> = at_work.into_iter().map(put_down).collect();
         if !self.keeps_nothing() {
             held.into_iter().for_each(|(run, fence)| self.give_back(run, fence, false));
-            let owner = Arc::clone(&self.owner);
+            let owner = Arc::clone(self.owner());
             self.store.at_end(move |tx| queue::release_all(tx, &owner));
         }
     }

@@ -4,6 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
 use crate::engine::leases::slots::{Place, Taking};
@@ -44,7 +46,7 @@ impl World {
         let mut count = 0;
         loop {
             let mut places = self.room.places(TAKEN);
-            let taken = self.take_abandoned(&mut places).await?.len();
+            let taken = self.take_abandoned(&mut places, &self.stopping).await?.len();
             count += taken;
             if taken == 0 || !places.is_empty() {
                 return Ok(count);
@@ -52,8 +54,8 @@ impl World {
         }
     }
 
-    /// Claims abandoned runs, at most one for each place, and goes on with them. Which.
-    pub(super) async fn take_abandoned(self: &Arc<Self>, places: &mut Vec<Place>) -> Result<Vec<(Arc<str>, Id)>> {
+    /// Claims abandoned runs, at most one for each place, and goes on with them, unless it is told to `stop` before. Which.
+    pub(super) async fn take_abandoned(self: &Arc<Self>, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Vec<(Arc<str>, Id)>> {
         for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
             if let Err(error) = cancel::cancel(self, &tenant.into(), &run.to_string()).await
                 && error.kind != Kind::InvalidState
@@ -62,17 +64,20 @@ impl World {
             }
         }
         let _until_they_are_at_work = Taking::new(self);
-        let claimed = self.claim_abandoned(places.len()).await?;
+        let claimed = self.claim_abandoned(places.len(), stop.clone()).await?;
         let taken = claimed.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
         self.go_on_with(claimed, places, true).await;
         Ok(taken)
     }
 
-    async fn claim_abandoned(self: &Arc<Self>, most: usize) -> Result<Vec<RunRow>> {
+    async fn claim_abandoned(self: &Arc<Self>, most: usize, stop: CancellationToken) -> Result<Vec<RunRow>> {
+        self.store.know_time().await?;
         let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
-        let holders = self.store.read(queue::holders).await?;
+        let name = self.config.queue.clone();
+        let (holders, last_due) = self.store.read(move |tx| Ok((queue::holders(tx)?, queue::last_due_at(tx, &name)?))).await?;
+        self.call_back_queued(last_due, now).await?;
         let gone: Vec<String> =
-            holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
+            holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| *owner != **self.owner() && owner::is_gone(owner)).collect();
         let latest = far(now, until);
         let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > latest);
         if none || most == 0 {
@@ -84,17 +89,19 @@ impl World {
         let own = self.renew_all().await? && alone;
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
         let (sync, world) = (sync.min(most), Arc::clone(self));
-        let owner = Arc::clone(&self.owner);
+        let owner = Arc::clone(self.owner());
         let claimed = self.store.write(move |tx| {
-            if world.stopping.is_cancelled() {
+            if stop.is_cancelled() || world.stopping.is_cancelled() {
                 return Ok(Vec::new());
             }
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
             // A write may wait for long: its lease begins when it is made.
-            let until = lease(&world).unwrap_or_default();
-            // What was claimed since is not over at `now`, and not far from this moment, whatever the clock did.
-            let lapsed = Lapsed { now, far: far(world.common_time(), until), sync, most, own };
-            let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
+            let (here, until) = (world.common_time(), lease(&world).unwrap_or_default());
+            // What was renewed or claimed since is not over, and not far away, whatever the clock did meanwhile.
+            let (now, far) = (now.min(here), latest.max(far(here, until)));
+            let held = world.active.lock().keys().map(Id::to_string).collect();
+            let lapsed = Lapsed { now, far, sync, most, own, held };
+            let rows = queue::claim_expired(tx, &owner, until, &lapsed)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
@@ -105,6 +112,18 @@ impl World {
             self.boundary(Boundary::After, row.id, row.head);
         }
         Ok(rows)
+    }
+
+    /// Makes available what was queued while the clock was far ahead: it would wait until the clock is there again.
+    async fn call_back_queued(&self, last_due: Option<Timestamp>, now: Timestamp) -> Result<()> {
+        let backoff = i64::try_from(self.config.queue_backoff).unwrap_or(i64::MAX).saturating_mul(2_000);
+        let far = Timestamp(now.0.saturating_add(backoff).saturating_add(LONGEST_LEASE));
+        if last_due.is_some_and(|last| last > far) {
+            let name = self.config.queue.clone();
+            self.store.write(move |tx| queue::call_back(tx, &name, far, now)).await?;
+            self.wake_workers();
+        }
+        Ok(())
     }
 
     /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
@@ -151,7 +170,7 @@ impl World {
         if unreadable::is_lasting(&error) || (!passes && takeovers > self.config.runs.max_takeovers) {
             tracing::error!(%run, %error, "a run cannot be read; it ends here");
             let fault = (!cancelled).then(|| Fault::new(FaultCode::Internal, error.to_string()));
-            if let Err(error) = unreadable::end(self, &tenant, run, fault).await {
+            if let Err(error) = unreadable::end(self, &tenant, run, fence, fault).await {
                 tracing::error!(%run, %error, "a run that cannot be read could not be ended; it is tried again when its lease ends");
             }
             return;
@@ -174,7 +193,7 @@ impl World {
         let (row, tenant) = (&loaded.row, Arc::clone(&loaded.row.tenant));
         let run = loaded.fold(None)?;
         let ownership = Ownership {
-            owner: Arc::clone(&self.owner),
+            owner: Arc::clone(self.owner()),
             fence: row.fence,
             mode: if row.mode == "async" { "async" } else { "sync" },
             queue: row.queue.as_deref().map(Arc::from),

@@ -163,14 +163,14 @@ impl World {
         }
         if next.abandoned <= Instant::now() {
             next.abandoned = Instant::now() + SWEEP;
-            self.take_abandoned(&mut places).await?;
+            self.take_abandoned(&mut places, &worker.stop).await?;
             if places.is_empty() {
                 next.abandoned = Instant::now();
             }
         }
         next.queued = match worker.queue {
             Some(queue) if (next.queued || worker.until_empty) && !places.is_empty() => {
-                self.take_queued(queue, &mut places).await?;
+                self.take_queued(queue, &mut places, &worker.stop).await?;
                 places.is_empty()
             }
             Some(_) => next.queued,
@@ -218,9 +218,9 @@ impl World {
             }
         };
         let mut places = Room::new(1, Some(Arc::new(listener))).places(1);
-        let mut taken = self.take_queued(queue, &mut places).await?;
+        let mut taken = self.take_queued(queue, &mut places, &stop).await?;
         if taken.is_empty() {
-            taken = self.take_abandoned(&mut places).await?;
+            taken = self.take_abandoned(&mut places, &stop).await?;
         }
         let Some((tenant, run)) = taken.pop() else {
             let text = "the studio is shutting down and takes no run";
@@ -251,21 +251,21 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
-        let taken = self.take_queued(&self.config.queue, &mut self.room.places(1)).await?;
+        let taken = self.take_queued(&self.config.queue, &mut self.room.places(1), &self.stopping).await?;
         Ok(taken.first().map(|(_, run)| *run))
     }
 
-    /// Claims queued runs, at most one for each place, and goes to work on them. Which.
-    async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>) -> Result<Vec<(Arc<str>, Id)>> {
+    /// Claims queued runs, at most one for each place, and goes to work on them, unless it is told to `stop` before. Which.
+    async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Vec<(Arc<str>, Id)>> {
         if places.is_empty() {
             return Ok(Vec::new());
         }
         let _until_they_are_at_work = Taking::new(self);
         self.store.know_time().await?;
-        let (owner, name, most) = (Arc::clone(&self.owner), queue.to_owned(), places.len());
-        let (now, world) = (self.common_time(), Arc::clone(self));
+        let (owner, name, most) = (Arc::clone(self.owner()), queue.to_owned(), places.len());
+        let (now, world, stop) = (self.common_time(), Arc::clone(self), stop.clone());
         let claimed = self.store.write(move |tx| {
-            if world.stopping.is_cancelled() {
+            if stop.is_cancelled() || world.stopping.is_cancelled() {
                 return Ok(Vec::new());
             }
             // A write may wait for long: its lease begins when it is made.

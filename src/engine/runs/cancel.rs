@@ -127,14 +127,14 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, row: &RunRow) -> 
     match folded {
         Ok((loaded, run)) if loaded.row.fence == row.fence => cancel_loaded(world, tenant, &loaded, run).await,
         Ok(_) => Ok(false),
-        Err(error) if unreadable::is_lasting(&error) => unreadable::end(world, tenant, row.id, None).await,
+        Err(error) if unreadable::is_lasting(&error) => unreadable::end(world, tenant, row.id, row.fence, None).await,
         Err(error) => Err(error),
     }
 }
 
 async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, mut run: Run) -> Result<bool> {
     let ownership = Ownership {
-        owner: Arc::clone(&world.owner),
+        owner: Arc::clone(world.owner()),
         fence: loaded.row.fence + 1,
         mode: if loaded.row.mode == "async" { "async" } else { "sync" },
         queue: None,

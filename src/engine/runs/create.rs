@@ -152,7 +152,7 @@ impl Fresh {
             run.apply(entry);
         }
         let ownership = Ownership {
-            owner: Arc::clone(&world.owner),
+            owner: Arc::clone(world.owner()),
             fence: 1,
             mode: if queued { "async" } else { "sync" },
             queue: queued.then(|| world.config.queue.as_str().into()),

@@ -36,7 +36,7 @@ pub(in crate::engine) async fn go_on(
     let (pause, queued) = asked(&event);
     must_have_room(world, queued)?;
     let ownership = Ownership {
-        owner: Arc::clone(&world.owner),
+        owner: Arc::clone(world.owner()),
         fence: loaded.row.fence + 1,
         mode: if queued { "async" } else { "sync" },
         queue: queued.then(|| world.config.queue.as_str().into()),
@@ -117,7 +117,7 @@ pub(in crate::engine) async fn take(
     alone_on: Option<Id>,
 ) -> Result<Option<Appended>> {
     let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
-    let (hook, owner) = (Arc::clone(world), Arc::clone(&world.owner));
+    let (hook, owner) = (Arc::clone(world), Arc::clone(world.owner()));
     let write = move |tx: &mut crate::store::Tx<'_>| {
         let scope = Arc::clone(&append.tenant);
         if let Some(thread) = &alone_on

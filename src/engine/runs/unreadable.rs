@@ -22,10 +22,11 @@ pub(in crate::engine) fn is_lasting(error: &Error) -> bool {
     }
 }
 
-/// Ends a run: failed with a `fault`, else cancelled. False if another worker has taken it.
-pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: Id, fault: Option<Fault>) -> Result<bool> {
+/// Ends a run that has this fence: failed with a `fault`, else cancelled. False if another worker has taken it.
+pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64, fault: Option<Fault>) -> Result<bool> {
     let scope = Arc::clone(tenant);
-    let Some(row) = world.store.read(move |tx| runs::get(tx, &scope, &run)).await? else { return Ok(false) };
+    let row = world.store.read(move |tx| runs::get(tx, &scope, &run)).await?;
+    let Some(row) = row.filter(|row| row.fence == fence) else { return Ok(false) };
     let (now, why) = (world.clock.now(), fault.clone());
     let error = fault.as_ref().map(|fault| projection::error_json(fault, None));
     let (status, events) = match fault {
@@ -39,7 +40,7 @@ pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: I
     let entry = |(seq, event)| Arc::new(Entry { seq, at: now, lane: 0, event });
     append.entries = (row.head + 1..).zip(events).map(entry).collect();
     append.outbox = recorded::of_row(world, &row, status, now);
-    let (fence, name) = (row.fence, status.as_str());
+    let name = status.as_str();
     let ended = match reopen::take(world, fence, append, None, None).await {
         Ok(taken) => taken.is_some(),
         // The log takes no entry either: the row alone says that the run has ended.

@@ -1,8 +1,5 @@
 //! Owns the response stream of a post: the translated events of its run, always with a final frame.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -11,15 +8,13 @@ use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::decide::Answer;
 use super::told::Told;
 use super::{Protocol, Translator};
 use crate::engine::{EventStream, Follow, From};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::settings;
 use crate::http::sse::{self, Cut};
-use crate::studio::runs::requests::ResumeRequest;
 use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 
 /// Messages of a page of a thread.
@@ -57,38 +52,10 @@ impl Course {
         Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, leashed: false }
     }
 
-    /// Sends the further answers, each when the run has paused again, with or without a reader. A reader who `held` the run and left cancels it.
-    pub(super) fn then_answers(mut self, from: From, answers: Vec<Answer>, held: Option<Arc<AtomicI64>>) -> Result<Self> {
-        if answers.is_empty() {
-            return Ok(self);
-        }
-        let (sender, receiver) = mpsc::channel(answers.len());
-        let (studio, scope, run) = (self.studio.clone(), self.scope.clone(), self.run.clone());
-        self.studio.runtime()?.spawn(async move {
-            let mut from = from;
-            for answer in answers {
-                let gave = give(&studio, &scope, &run, from, answer).await;
-                let failed = gave.is_err();
-                if let Ok(next) = &gave {
-                    from = *next;
-                    let fence = studio.fence_here(&run);
-                    if let (Some(held), Some(fence)) = (&held, fence) {
-                        held.store(fence, Ordering::SeqCst);
-                        if sender.is_closed() {
-                            drop(studio.cancel_left(&scope, &run, fence).await);
-                            return;
-                        }
-                    }
-                }
-                // A reader who left misses nothing that is not in the log.
-                let _read = sender.send(gave).await;
-                if failed {
-                    return;
-                }
-            }
-        });
-        self.more = Some(receiver);
-        Ok(self)
+    /// Goes on behind each of the answers that follow the first.
+    pub(super) fn behind(mut self, more: Option<mpsc::Receiver<Result<From>>>) -> Self {
+        self.more = more;
+        self
     }
 
     /// The next frames; none when there are no more.
@@ -161,27 +128,6 @@ impl Course {
 
     fn into_stream(self) -> impl Stream<Item = Result<Bytes, Cut>> + Send {
         stream::unfold(self, Self::next)
-    }
-}
-
-/// Waits until the run has paused, then answers it; returns where the run continues.
-async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Answer) -> Result<From> {
-    let mut last = from.after;
-    if let Some(mut events) = studio.events(scope, run, from, Follow::Answer).await? {
-        while let Some(frames) = events.next_batch().await {
-            last = frames.last().map_or(last, crate::model::telling::Frame::number);
-        }
-    }
-    // After the entry of its pause or end.
-    let behind = From { after: last + 1, ..From::default() };
-    match answer {
-        Answer::Given => Ok(behind),
-        Answer::Cancel => studio.cancel(scope, run).await.map(|_| behind),
-        Answer::Resume(body) => match studio.resume(scope, run, ResumeRequest::parse(&body)?, false).await {
-            Ok(started) => Ok(From { after: started.after, ..From::default() }),
-            Err(error) if error.kind == Kind::AlreadyResumed => Ok(behind),
-            Err(error) => Err(error),
-        },
     }
 }
 

@@ -1,9 +1,10 @@
 //! Owns the stream adapters: routes for third-party chat clients of agents and workflows.
 //!
 //! Each protocol has a reader of requests and a translator of events, both pure. Shared code: the request ([`ask`]), its execution ([`posts`]),
-//! and the response stream ([`course`]).
+//! its answers to pauses ([`answers`]), and the response stream ([`course`]).
 
 mod agui;
+mod answers;
 mod ask;
 mod course;
 mod decide;

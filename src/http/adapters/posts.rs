@@ -2,7 +2,9 @@
 
 use axum::response::Response;
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
+use super::answers::Answered;
 use super::ask::Ask;
 use super::course::{self, Course};
 use super::decide::{self, Answer, Meaning};
@@ -67,8 +69,8 @@ pub(super) struct Accepted {
     ask: Ask,
     /// As [`crate::studio::Started::told`] says it.
     told: Value,
-    /// Answers that are still to be given, in order.
-    more: Vec<Answer>,
+    /// Where the run goes on after each of the further answers, which are given in order.
+    more: Option<mpsc::Receiver<Result<From>>>,
     leash: Option<CancelOnDrop>,
     /// It was accepted before: its client lost the stream.
     again: bool,
@@ -81,6 +83,13 @@ impl Accepted {
 
     fn after(&self) -> u64 {
         self.told.get("after").and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// Gives the further answers, also when the client leaves now.
+    fn and_answers(mut self, answered: Answered, answers: Vec<Answer>) -> Result<Self> {
+        let from = From { after: self.after(), ..From::default() };
+        self.more = answered.give_all(from, answers, self.leash.as_ref().and_then(CancelOnDrop::fence))?;
+        Ok(self)
     }
 }
 
@@ -103,8 +112,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
-    let course = course.then_answers(from, accepted.more, accepted.leash.as_ref().and_then(CancelOnDrop::fence))?;
-    course::answer(course, protocol, slot, accepted.leash)
+    course::answer(course.behind(accepted.more), protocol, slot, accepted.leash)
 }
 
 /// The key of a post. The client's name of its run is one: a client that lost a stream posts that run again, with what it has heard of it,
@@ -191,11 +199,11 @@ impl PendingRequest {
 async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, told: Value) -> Result<Accepted> {
     let first = told.get("pause_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut more = Vec::new();
+    let run = told.get("trace_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     if ask.interrupts.len() + ask.verdicts.len() > 1 {
-        let run = told.get("trace_id").and_then(Value::as_str).unwrap_or_default();
-        more = decide::rest(&ask, &studio.standing(scope, run).await?, &first);
+        more = decide::rest(&ask, &studio.standing(scope, &run).await?, &first);
     }
-    Ok(Accepted { ask, told, more, leash: None, again: true })
+    Accepted { ask, told, more: None, leash: None, again: true }.and_answers(Answered { studio: studio.clone(), scope: scope.clone(), run }, more)
 }
 
 async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<Id>, ask: Ask, key: Option<RequestKey>) -> Result<Accepted> {
@@ -268,11 +276,12 @@ async fn start(
     let cancels = request.cancel_on_disconnect;
     let started = studio.start(scope, kind, id, request, false).await?;
     let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), started.run.to_string()));
-    Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash, again: false })
+    Ok(Accepted { ask, told: started.told(), more: None, leash, again: false })
 }
 
 /// Sends the first of several answers; the others follow when the run has paused again.
 async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Vec<Answer>, key: Option<RequestKey>) -> Result<Accepted> {
+    let answered = Answered { studio: studio.clone(), scope: scope.clone(), run: run.clone() };
     let mut answers = answers.into_iter();
     let cancels = ask.on_disconnect.as_ref().is_some_and(|word| word == "cancel");
     let told = match answers.next() {
@@ -280,15 +289,17 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
             let request = ResumeRequest { key, trace: ask.trace.clone(), ..resume_request(body, ask.on_disconnect.as_ref())? };
             studio.resume(scope, &run, request, false).await?.told()
         }
-        Some(Answer::Cancel) => {
-            let standing = studio.standing(scope, &run).await?;
-            studio.cancel(scope, &run).await?;
-            json!({"trace_id": run, "thread_id": standing.thread, "after": standing.last})
+        Some(Answer::Cancel(pause)) => {
+            let told = answered.cancel(&pause).await?;
+            if let Some(key) = key {
+                idempotency::keep(studio, scope, key, told.clone()).await?;
+            }
+            told
         }
         Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
     };
     let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));
-    Ok(Accepted { ask, told, more: answers.collect(), leash, again: false })
+    Accepted { ask, told, more: None, leash, again: false }.and_answers(answered, answers.collect())
 }
 
 /// The request of an answer.

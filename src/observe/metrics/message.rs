@@ -32,7 +32,8 @@ mod messages {
     pub(super) fn export(measured: &Measured, environment: &str) -> ExportMetricsServiceRequest {
         let metrics = Instrument::ALL.into_iter().filter_map(|instrument| metric(measured, instrument)).collect();
         let scope_metrics = vec![ScopeMetrics { scope: Some(scope()), metrics, ..Default::default() }];
-        let resource_metrics = vec![ResourceMetrics { resource: Some(resource(environment, Some(&measured.instance))), scope_metrics, ..Default::default() }];
+        let instance = measured.instance.get_or_init(|| uuid::Uuid::new_v4().to_string());
+        let resource_metrics = vec![ResourceMetrics { resource: Some(resource(environment, Some(instance))), scope_metrics, ..Default::default() }];
         ExportMetricsServiceRequest { resource_metrics }
     }
 

@@ -3,7 +3,7 @@
 mod message;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -87,8 +87,8 @@ impl Histogram {
 }
 
 struct Measured {
-    /// Sums of several processes are sums of their own: each engine has a name by chance.
-    instance: String,
+    /// Sums of several processes are sums of their own: each engine has a name by chance, drawn when it first tells of them, behind a fork.
+    instance: OnceLock<String>,
     series: HashMap<(Instrument, Attributes), Histogram>,
     since: Option<Timestamp>,
     until: Timestamp,
@@ -101,8 +101,7 @@ pub(super) struct Metrics(Mutex<Measured>);
 
 impl Default for Metrics {
     fn default() -> Self {
-        let instance = uuid::Uuid::new_v4().to_string();
-        Self(Mutex::new(Measured { instance, series: HashMap::new(), since: None, until: Timestamp::default(), news: false }))
+        Self(Mutex::new(Measured { instance: OnceLock::new(), series: HashMap::new(), since: None, until: Timestamp::default(), news: false }))
     }
 }
 

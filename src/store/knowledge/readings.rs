@@ -108,6 +108,17 @@ pub fn claim(
     )
 }
 
+/// When the last waiting reading is due.
+pub fn last_due_at(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let found = tx.query_one("SELECT MAX(available_at) FROM #readings WHERE state = 'waiting'", params![], |row| row.opt_int(0))?;
+    Ok(found.flatten().map(Timestamp))
+}
+
+/// Makes due what would be later than `far`: it was put off while a clock was ahead.
+pub fn call_back(tx: &mut Tx<'_>, far: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    tx.execute("UPDATE #readings SET available_at = $2 WHERE state = 'waiting' AND available_at > $1", params![far.0, now.0]).map(drop)
+}
+
 /// The reading that an owner begins next: of the tenants with the fewest readings at work there, at most so many, the one that has waited
 /// longest of those that are due.
 pub fn next_for(tx: &mut Tx<'_>, owner: &str, now: Timestamp, most: u64) -> Result<Option<i64>, StoreError> {

@@ -42,6 +42,20 @@ pub fn due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreEr
     .map(|found| found.flatten().map(Timestamp))
 }
 
+/// When the last queued run becomes available.
+pub fn last_due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreError> {
+    tx.query_one("SELECT MAX(available_at) FROM #runs WHERE status = 'queued' AND queue = $1", params![queue], |row| {
+        row.opt_int(0)
+    })
+    .map(|found| found.flatten().map(Timestamp))
+}
+
+/// Makes queued runs available now that would be later than `far`.
+pub fn call_back(tx: &mut Tx<'_>, queue: &str, far: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    let text = "UPDATE #runs SET available_at = $3 WHERE status = 'queued' AND queue = $1 AND available_at > $2";
+    tx.execute(text, params![queue, far.0, now.0]).map(drop)
+}
+
 /// Who holds running runs, with the earliest and the latest end of their leases.
 pub fn holders(tx: &mut Tx<'_>) -> Result<Vec<(Option<String>, Timestamp, Timestamp)>, StoreError> {
     tx.query(
@@ -60,7 +74,7 @@ pub fn expire(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
 }
 
 /// Which abandoned runs are taken: those whose lease is over at `now`, or ends after `far`, where no lease can end (a clock went back).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Lapsed {
     /// Leases that ended before this moment are over.
     pub now: Timestamp,
@@ -72,17 +86,20 @@ pub struct Lapsed {
     pub most: usize,
     /// Also runs that the new owner holds already: it looked after all that it drives, and what is left of its own nobody drives.
     pub own: bool,
+    /// Runs that the new owner drives: they are not taken from itself.
+    pub held: Vec<String>,
 }
 
 /// Takes over running runs without an owner. A lost owner counts as a takeover, a released run does not.
-pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: Lapsed) -> Result<Vec<RunRow>, StoreError> {
+pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: &Lapsed) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
-            "WITH queued AS MATERIALIZED (SELECT no, lease_until FROM #runs WHERE status = 'running' AND parent IS NULL AND mode = 'async' \
-             AND (lease_until < $3 OR lease_until > $4) AND ($7 = 1 OR owner IS NULL OR owner <> $1) \
+            "WITH held AS MATERIALIZED (SELECT value FROM {json_each($8)|jsonb_array_elements_text(CAST($8 AS JSONB))}), \
+             queued AS MATERIALIZED (SELECT no, lease_until FROM #runs WHERE status = 'running' AND parent IS NULL AND mode = 'async' \
+             AND (lease_until < $3 OR lease_until > $4) AND (owner IS NULL OR owner <> $1 OR ($7 = 1 AND id NOT IN (SELECT value FROM held))) \
              ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}), \
              sync AS MATERIALIZED (SELECT no, lease_until FROM #runs WHERE status = 'running' AND parent IS NULL AND mode <> 'async' \
-             AND (lease_until < $3 OR lease_until > $4) AND ($7 = 1 OR owner IS NULL OR owner <> $1) \
+             AND (lease_until < $3 OR lease_until > $4) AND (owner IS NULL OR owner <> $1 OR ($7 = 1 AND id NOT IN (SELECT value FROM held))) \
              ORDER BY lease_until LIMIT $6{| FOR UPDATE SKIP LOCKED}), \
              lapsed AS (SELECT no FROM (SELECT no, lease_until FROM queued UNION ALL SELECT no, lease_until FROM sync) AS both_kinds \
              ORDER BY lease_until LIMIT $5) \
@@ -91,7 +108,16 @@ pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: Lap
              WHERE no IN (SELECT no FROM lapsed) RETURNING ",
             run_columns!()
         ),
-        params![owner, until.0, lapsed.now.0, lapsed.far.0, lapsed.most as u64, lapsed.sync as u64, i64::from(lapsed.own)],
+        params![
+            owner,
+            until.0,
+            lapsed.now.0,
+            lapsed.far.0,
+            lapsed.most as u64,
+            lapsed.sync as u64,
+            i64::from(lapsed.own),
+            &to_json(&lapsed.held)?,
+        ],
         of_row,
     )
 }

@@ -14,7 +14,7 @@ use crate::store::{Param, threads};
 const PLACES: u64 = 1 << 26;
 
 fn lapsed(now: i64, far: i64) -> Lapsed {
-    Lapsed { now: Timestamp(now), far: Timestamp(far), sync: 10, most: 10, own: true }
+    Lapsed { now: Timestamp(now), far: Timestamp(far), sync: 10, most: 10, own: true, held: Vec::new() }
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn another_tenant_sees_nothing() {
 fn a_late_writer_is_refused_and_leaves_nothing() {
     let store = fresh();
     with_run(&store);
-    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(3000), lapsed(2000, 4000))).unwrap();
+    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(3000), &lapsed(2000, 4000))).unwrap();
     assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
     assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Fenced));
     assert_eq!(write(&store, |tx| append(tx, &Append { expect_fence: 2, ..growth(1, 2, 1) })), Err(StoreError::Fenced));
@@ -467,15 +467,15 @@ fn leases_are_renewed_lost_and_released() {
     with_run(&store);
     write(&store, |tx| {
         assert_eq!(queue::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, Renewed { lost: vec![id(2)], skipped: vec![] });
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(5000), lapsed(4000, 6000))?, []);
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(2), lapsed(1, 3))?.len(), 1, "the lease is too far ahead");
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(5000), &lapsed(4000, 6000))?, []);
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(2), &lapsed(1, 3))?.len(), 1, "the lease is too far ahead");
         assert_eq!(queue::renew(tx, "a", &[id(1)], Timestamp(9000))?.lost, [id(1)]);
         assert!(runs::request_cancel(tx, "t", &id(1), None)?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
         let held = runs::get(tx, "t", &id(1))?.unwrap();
         crate::store::runs::queue::release(tx, &id(1), held.fence, false)?;
-        let taken = runs::claim_expired(tx, "c", Timestamp(2), lapsed(1, 3))?;
+        let taken = runs::claim_expired(tx, "c", Timestamp(2), &lapsed(1, 3))?;
         assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 1)], "an owner that gave the run back is not counted");
         assert_eq!(crate::store::runs::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
         Ok(())

@@ -263,7 +263,7 @@ impl Studio {
         let tenant = Arc::clone(&scope.tenant);
         self.on_runtime(async move {
             for document in documents {
-                world.knowledge.read_now(&tenant, base, document, &world.owner).await?;
+                world.knowledge.read_now(&tenant, base, document, world.owner()).await?;
             }
             Ok(())
         })

@@ -164,6 +164,12 @@ impl Studio {
         self.on_runtime(async move { crate::engine::cancel_left(studio.world(), &tenant, &run, fence).await }).await
     }
 
+    /// Cancels a run that is paused under this fence; false when somebody answered, cancelled or removed it since.
+    pub(crate) async fn cancel_paused(&self, scope: &Scope, run: Id, fence: i64) -> Result<bool> {
+        let (studio, tenant) = (self.clone(), Arc::clone(&scope.tenant));
+        self.on_runtime(async move { crate::engine::cancel_paused(studio.world(), &tenant, run, fence).await }).await
+    }
+
     /// Adds the run's state to a refusal, also if a concurrent request was first.
     pub(super) async fn with_status<T>(&self, scope: &Scope, run: &str, done: Result<T>) -> Result<T> {
         let error = match done {

@@ -25,6 +25,8 @@ pub struct Standing {
     pub entity_id: Id,
     /// Its status.
     pub status: Status,
+    /// Who may write to it now.
+    pub(crate) fence: i64,
     /// Its open pauses, in the order of branches.
     pub pauses: Vec<Pause>,
     /// Pauses that were answered.
@@ -98,6 +100,7 @@ impl Studio {
                 entity: created.entity,
                 entity_id: created.entity_id,
                 status: folded.status,
+                fence: loaded.row.fence,
                 pauses: folded.pauses().into_iter().map(|(_, pause)| pause.clone()).collect(),
                 answered: folded.answered.keys().copied().collect(),
                 replaces: created.replaces,

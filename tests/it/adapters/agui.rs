@@ -149,8 +149,12 @@ async fn a_cancelled_question_cancels_the_run() {
     let asked = post(&story, &path, input("chat", "r1", "hi")).await;
     let mut body = input("chat", "r2", "hi");
     body["resume"] = json!([{"interruptId": asked.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "cancelled"}]);
-    let done = post(&story, &path, body).await;
+    let done = post(&story, &path, body.clone()).await;
     assert_eq!(done.find("RUN_FINISHED")["outcome"], json!({"type": "cancelled"}), "{}", done.text);
+    let again = post(&story, &path, body.clone()).await;
+    assert_eq!(again.find("RUN_FINISHED")["outcome"], json!({"type": "cancelled"}), "{}", again.text);
+    body["runId"] = json!("r3");
+    assert_eq!(post(&story, &path, body).await.code(), "409 pause_not_pending");
 }
 
 #[tokio::test]

@@ -24,8 +24,8 @@ pub(super) enum Meaning {
 pub(super) enum Answer {
     /// As the studio's own resume routes read it.
     Resume(Value),
-    /// The run is cancelled.
-    Cancel,
+    /// The run is cancelled at this pause.
+    Cancel(String),
     /// It was given before; the run went on.
     Given,
 }
@@ -108,7 +108,10 @@ fn decisions(ask: &Ask, pause: &Pause) -> Result<Value> {
     Ok(json!({"pause_id": id, "decisions": decisions}))
 }
 
-fn not_open(run: Option<&Standing>, text: &str) -> Error {
+/// Why an answer to a pause was refused.
+pub(super) const NOT_OPEN: &str = "that pause is not open any more; nothing was changed";
+
+pub(super) fn not_open(run: Option<&Standing>, text: &str) -> Error {
     let error = Error::new(Kind::PauseNotPending, text);
     let Some(run) = run else { return error };
     let pauses: Vec<Value> = run.pauses.iter().map(|pause| json!({"pause_id": pause.id, "node_id": pause.node})).collect();
@@ -123,7 +126,7 @@ fn interrupted(interrupts: &[Interrupt], run: &Standing) -> Result<Meaning> {
         match run.pauses.iter().find(same).filter(|_| run.status.paused()) {
             Some(pause) => answers.push(answer(interrupt, pause)),
             None if run.pauses.iter().any(|pause| same(&pause)) || run.answered.iter().any(|id| id.to_string() == interrupt.pause) => {
-                return Err(not_open(Some(run), "that pause is not open any more; nothing was changed"));
+                return Err(not_open(Some(run), NOT_OPEN));
             }
             None => return Err(Error::not_found("interrupt", &interrupt.pause)),
         }
@@ -150,7 +153,7 @@ fn answer(interrupt: &Interrupt, pause: &Pause) -> Answer {
     let mut body = Map::new();
     body.insert("pause_id".into(), interrupt.pause.as_str().into());
     match (&interrupt.payload, &pause.reason) {
-        (None, PauseReason::Human { .. }) => return Answer::Cancel,
+        (None, PauseReason::Human { .. }) => return Answer::Cancel(interrupt.pause.clone()),
         (None, PauseReason::Approval { .. }) => {
             body.insert("approval".into(), "reject".into());
         }

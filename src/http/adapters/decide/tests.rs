@@ -37,6 +37,7 @@ fn standing(status: Status, pauses: Vec<Pause>) -> Standing {
         entity: EntityKind::Workflow,
         entity_id: id(3),
         status,
+        fence: 1,
         pauses,
         answered: vec![id(50)],
         replaces: None,
@@ -128,7 +129,7 @@ fn interrupts_are_answered_by_their_ids() {
     ] {
         assert_eq!(answers(&ask(vec![interrupt]), &run), [Answer::Resume(wanted)]);
     }
-    assert_eq!(answers(&ask(vec![resume(10, None)]), &run), [Answer::Cancel]);
+    assert_eq!(answers(&ask(vec![resume(10, None)]), &run), [Answer::Cancel(id(10).to_string())]);
     assert_eq!(answers(&ask(vec![resume(11, None), resume(10, None)]), &run).len(), 2);
     assert_eq!(refused(&ask(vec![resume(50, None)]), Some(&run)), Kind::PauseNotPending);
     assert_eq!(refused(&ask(vec![resume(10, None), resume(51, None)]), Some(&run)), Kind::NotFound);

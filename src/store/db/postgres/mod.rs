@@ -109,7 +109,7 @@ impl Engine for Postgres {
     }
 
     fn knows_time(&self) -> bool {
-        self.clock.now().is_some()
+        self.clock.is_known()
     }
 
     fn time(&self) -> Option<Timestamp> {
@@ -161,6 +161,9 @@ impl Reader {
             Some(open) => open,
             none => none.insert(self.engine.connect()?),
         };
+        if !self.engine.clock.is_known() {
+            let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
+        }
         open.begin(format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT {}", open.is_its_own()));
         let result = caught(&mut crate::store::db::Tx::new(crate::store::db::Connection::Postgres(open)), work);
         let result = result.map_err(|error| open.begun().err().unwrap_or(error)).and_then(|()| open.begun());
