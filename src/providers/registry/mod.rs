@@ -468,4 +468,6 @@ fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
 }
 
 #[cfg(test)]
+mod makers_tests;
+#[cfg(test)]
 mod tests;
