@@ -42,6 +42,14 @@ pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: O
     }
 }
 
+/// The older models of Gemini take either functions or tools of the provider: those that have no schema beside tools.
+pub(super) fn fit_gemini(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) {
+    if facts.structured_with_tools == Some(false) && !request.tools.is_empty() && !request.native_tools.is_empty() {
+        request.native_tools.clear();
+        warnings.push(dropped("native_tools", &format!("is not taken by `{}` beside other tools", request.model)));
+    }
+}
+
 /// A schema that a strict mode does not support is a warning: then only the answer is checked against it.
 pub(super) fn schema(request: &ChatRequest, mode: &Mode, warnings: &mut Vec<Warning>) {
     if request.schema.as_ref().is_some_and(|schema| strict::rewritten(schema, mode).is_none()) {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::clock::SystemClock;
 use crate::model::chat::{Message, ProviderBlocks, Role};
+use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, Mock};
 
 /// A provider `mine` of a kind in front of a mock.
@@ -19,6 +20,18 @@ async fn mine(kind: &str, more: Value, answers: Vec<Canned>) -> (Providers, Mock
 
 fn question(model: &str) -> ChatRequest {
     ChatRequest::new(model, vec![Message::text(Role::User, "hi")])
+}
+
+/// A request as it is fitted to its model, and the codes and parameters of the warnings.
+fn fitted(providers: &Providers, mut request: ChatRequest) -> (ChatRequest, Vec<String>) {
+    let id = "01a1faaf-fd00-7000-8000-000000000001".parse().expect("an id");
+    let conversation = Conversation { tenant: "t", entity: id, thread: id };
+    let warnings = providers.fit("mine", &mut request, &conversation, Timestamp(1_796_860_800_000));
+    (request, warnings.into_iter().map(|warning| format!("{} {}", warning.code, warning.parameter.as_deref().unwrap_or("-"))).collect())
+}
+
+fn tool() -> ToolOffer {
+    ToolOffer { name: "t".into(), description: "T".into(), input_schema: json!({"type": "object"}) }
 }
 
 /// The answer to thoughts that are sent back behind a changed beginning.
@@ -74,4 +87,19 @@ async fn thoughts_that_are_bound_to_another_beginning_are_left_out() {
         assert_eq!(seen.iter().map(|body| thinks(body)).collect::<Vec<_>>(), [true, false, true], "{kind}: {seen:?}");
         assert!(!seen[2].contains("Hm.") && seen[2].contains("New.") && seen[1].contains("Yes"), "{kind}: {seen:?}");
     }
+}
+
+#[tokio::test]
+async fn tools_of_gemini_stand_beside_functions_only_where_its_models_take_both() {
+    let (providers, _) = mine("gemini", json!({}), Vec::new()).await;
+    let asked = |model: &str, functions: bool| {
+        let mut request = question(model);
+        request.native_tools = vec!["web_search".into()];
+        request.tools.extend(functions.then(tool));
+        let (request, warnings) = fitted(&providers, request);
+        (request.native_tools.len(), warnings)
+    };
+    assert_eq!(asked("gemini-2.5-flash", true), (0, vec!["parameter_dropped native_tools".to_owned()]));
+    assert_eq!(asked("gemini-2.5-flash", false), (1, Vec::new()));
+    assert_eq!(asked("gemini-3.5-flash", true), (1, Vec::new()));
 }
