@@ -28,8 +28,8 @@ pub(super) fn fit(request: &mut ChatRequest, facts: &Facts, now: Timestamp) -> V
 
 /// Anthropic's models take one of both settings of sampling, none while they think, and none under the newer versions of the interface.
 pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: Option<&str>, warnings: &mut Vec<Warning>) {
-    let thinks =
-        facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
+    let thinks = facts.reasoning == Some(Reasoning::Always)
+        || (facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none"));
     if thinks && request.tool_choice.take_if(|choice| choice.is_for_the_first_call()).is_some() {
         warnings.push(dropped("tool_choice", "is not taken while the model thinks"));
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, ProviderBlocks, Role};
 use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, Mock};
@@ -102,4 +103,29 @@ async fn tools_of_gemini_stand_beside_functions_only_where_its_models_take_both(
     assert_eq!(asked("gemini-2.5-flash", true), (0, vec!["parameter_dropped native_tools".to_owned()]));
     assert_eq!(asked("gemini-2.5-flash", false), (1, Vec::new()));
     assert_eq!(asked("gemini-3.5-flash", true), (1, Vec::new()));
+}
+
+#[tokio::test]
+async fn who_always_thinks_is_not_forced_to_call() {
+    for (kind, more, model) in [
+        ("anthropic", json!({}), "claude-opus-5-5"),
+        ("anthropic", json!({}), "claude-fable-5-1"),
+        ("bedrock", json!({"region": "us-east-1"}), "us.anthropic.claude-sonnet-5-5"),
+        ("vertex", json!({"project": "p", "location": "global"}), "claude-opus-5-5"),
+    ] {
+        let (providers, _) = mine(kind, more, Vec::new()).await;
+        let asked = |choice: ToolChoice| {
+            let (request, warnings) = fitted(&providers, ChatRequest { tools: vec![tool()], tool_choice: Some(choice), ..question(model) });
+            (request.tool_choice, warnings)
+        };
+        assert_eq!(asked(ToolChoice::Required), (None, vec!["parameter_dropped tool_choice".to_owned()]), "{kind} {model}");
+        assert_eq!(asked(ToolChoice::Tool("t".into())), (None, vec!["parameter_dropped tool_choice".to_owned()]), "{kind} {model}");
+        if kind != "bedrock" {
+            assert_eq!(asked(ToolChoice::None), (Some(ToolChoice::None), Vec::new()), "{kind} {model}");
+        }
+    }
+    let (providers, _) = mine("anthropic", json!({}), Vec::new()).await;
+    let (request, warnings) =
+        fitted(&providers, ChatRequest { tools: vec![tool()], tool_choice: Some(ToolChoice::Required), ..question("claude-opus-4-8") });
+    assert_eq!((request.tool_choice, warnings), (Some(ToolChoice::Required), Vec::new()));
 }
