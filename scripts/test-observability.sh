@@ -34,7 +34,7 @@ for line in sys.stdin:
     if made.get("executable") and made["target"]["name"] == "it":
         print(made["executable"])')
 for _ in $(seq 600); do
-    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && ready=1 && break
+    curl --silent --fail --max-time 5 --output /dev/null "http://127.0.0.1:$port/" && ready=1 && break
     kill -0 "$phoenix" 2>/dev/null || break
     sleep 0.2
 done

@@ -23,7 +23,7 @@ EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 # What holds where neither the kind nor the model says anything else.
 DEFAULTS = {
     "label": None, "context_window": None, "max_output": None, "usual_output": None, "input": ["text", "image", "audio", "video", "pdf"],
-    "output": ["text"], "reasoning": None, "efforts": None, "sampling": True, "stop": True, "tools": True, "tool_choice": True,
+    "output": ["text"], "reasoning": None, "efforts": None, "thinks": False, "sampling": True, "stop": True, "tools": True, "tool_choice": True,
     "parallel_tools": True, "structured": "schema", "structured_with_tools": True, "cache": "none", "deprecated_at": None,
     "retired_at": None, "replacement": None,
 }
@@ -182,7 +182,9 @@ def only_named(kind):
     """Models of a marketplace, of which only names and windows are known."""
     for model in labels(kind).models:
         if model.id.split("/")[0] in MAKERS and not OTHER_NAMES.search(model.id) and not SPOKEN.search(model.id):
-            yield model.id, {"context_window": model.context_window}
+            # Anthropic's are kept only where requests mark them.
+            marked = {"cache": "marked"} if model.id.startswith("anthropic/claude") else {}
+            yield model.id, {"context_window": model.context_window, **marked}
 
 
 def rows_of(kind, entries, facts, date):

@@ -59,6 +59,12 @@ pub fn of_summaries(failure: &ProviderFailure) -> bool {
     failure.fault.code == FaultCode::ProviderBadRequest && SUMMARIES.iter().any(|mark| text.contains(mark))
 }
 
+/// The request was refused because of thoughts that are sent back behind another beginning than they came after.
+#[must_use]
+pub fn of_bound_thoughts(failure: &ProviderFailure) -> bool {
+    failure.fault.code == FaultCode::ProviderBadRequest && failure.fault.message.contains(BOUND)
+}
+
 /// Reads an error inside an answer; `error` is its object.
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
@@ -113,6 +119,8 @@ const UNSTREAMED: [&str; 6] = [
 /// The model or the account does not show what it thinks.
 const SUMMARIES: [&str; 6] =
     ["reasoning summaries", "reasoning.summary", "include_thoughts", "includethoughts", "adaptive.display", "thinking.display"];
+/// <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation>
+const BOUND: &str = "bound to a different conversation";
 /// What a later attempt does not mend.
 const QUOTA_MARKS: [&str; 5] = ["insufficient_quota", "billing_hard_limit", "billing_not_active", "billing_error", "insufficient_balance"];
 const FILTER_MARKS: [&str; 8] = [

@@ -102,7 +102,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let key = key(&call, protocol, &target, ask.as_ref().ok())?;
     let slot = call.studio.stream_slot()?;
     let wish = PendingRequest { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
-    let accepted = call.studio.on_runtime(wish.accept()).await?;
+    let accepted = Box::pin(call.studio.on_runtime(wish.accept())).await?;
     let run = accepted.text("trace_id");
     let from = From { after: accepted.after(), ..From::default() };
     let translator = match protocol {

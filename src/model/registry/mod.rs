@@ -102,6 +102,8 @@ facts! {
     reasoning: Reasoning,
     /// The efforts that it knows.
     efforts: Vec<String>,
+    /// It thinks also where nothing is said of an effort, and can be told not to.
+    thinks: bool,
     /// It takes `temperature` and `top_p`.
     sampling: bool,
     /// It takes texts that end the answer.

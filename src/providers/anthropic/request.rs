@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::model::{self, Thinking};
 use super::{KIND, blocks, marks};
 use crate::model::agent::ToolChoice;
-use crate::model::registry::{Facts, Structured};
+use crate::model::registry::{Facts, Reasoning, Structured};
 use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, NativeTool, instruct, strict};
 
@@ -96,7 +96,8 @@ pub(in crate::providers) fn limits(request: &ChatRequest, facts: &Facts, may_thi
     let wanted = request.parameters.max_tokens;
     let mut max_tokens = wanted.unwrap_or_else(|| model::max_tokens(facts));
     let mut told = None;
-    let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
+    let effort = request.parameters.reasoning_effort.as_deref();
+    let thinking = effort.map_or_else(|| shown(request, facts), |effort| {
         let budget = model::budget(effort);
         match (model::thinking(facts), budget) {
             (Thinking::Never, _) => None,
@@ -117,6 +118,15 @@ pub(in crate::providers) fn limits(request: &ChatRequest, facts: &Facts, may_thi
         }
     });
     Limits { max_tokens, thinking, effort: told }
+}
+
+/// Without an effort, a model that thinks all the same is asked to show what it thinks: the newer ones do not by themselves.
+fn shown(request: &ChatRequest, facts: &Facts) -> Option<Value> {
+    // A model that may leave thinking is not told to think where it has to call a tool, which also gives some answers their form.
+    let forced = request.tool_choice.as_ref().is_some_and(ToolChoice::is_for_the_first_call)
+        || (request.schema.is_some() && facts.structured() != Structured::Schema);
+    let thinks = facts.reasoning == Some(Reasoning::Always) || (facts.thinks == Some(true) && !forced);
+    (thinks && request.parameters.shows_reasoning()).then(|| json!({"type": "adaptive", "display": "summarized"}))
 }
 
 /// Puts the limits into a body; whether the model thinks.

@@ -403,6 +403,27 @@ async fn settings_depend_on_the_model_and_the_version() {
     "#]].assert_eq(&told);
 }
 
+#[test]
+fn thoughts_that_come_without_an_effort_are_asked_for() {
+    let told = |model: &str, change: &dyn Fn(&mut ChatRequest)| {
+        let mut request = ChatRequest { model: model.into(), ..hello(false) };
+        change(&mut request);
+        request::body(&request, request::version(None, &request)).get("thinking").cloned()
+    };
+    let summarized = Some(json!({"type": "adaptive", "display": "summarized"}));
+    for model in ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5"] {
+        assert_eq!(told(model, &|_| {}), summarized, "{model}");
+        let silent = told(model, &|request| request.parameters.show_reasoning = Some(crate::model::agent::ShowReasoning::None));
+        assert_eq!(silent, None, "{model}");
+    }
+    for model in ["claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-4-6", "claude-sonnet-4-5", "claude-3-5-haiku"] {
+        assert_eq!(told(model, &|_| {}), None, "{model} thinks only when it is told to");
+    }
+    // A model that may leave thinking is not told to think where it has to call.
+    let forced = told("claude-opus-5", &|request| request.tool_choice = Some(crate::model::agent::ToolChoice::Required));
+    assert_eq!(forced, None);
+}
+
 #[tokio::test]
 async fn a_conversation_with_calls_names_its_tools_even_when_none_is_offered() {
     let mut request = rich();

@@ -34,11 +34,11 @@ pub(in crate::providers) fn is_claude(model: &str, facts: &Facts) -> bool {
     model.contains("claude") || (!model.contains("nova") && matches!(facts.reasoning, Some(Reasoning::Budget | Reasoning::Adaptive | Reasoning::Always)))
 }
 
-pub(super) fn body(request: &ChatRequest) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let facts = request.facts(KIND);
     let claude = is_claude(&request.model, &facts);
     let limits = claude.then(|| limits(request, &facts, may_think(&request.messages)));
-    let thinks = limits.as_ref().is_some_and(Limits::thinks);
+    let thinks = limits.as_ref().is_some_and(|limits| limits.thinks() || facts.reasoning == Some(Reasoning::Always));
     let form = form(request, &facts, thinks);
     let mut body = Map::new();
     let told = request.schema.as_ref().filter(|_| form == Form::Told);

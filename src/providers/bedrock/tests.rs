@@ -365,6 +365,14 @@ fn an_answer_has_its_form_by_a_schema_a_tool_or_words() {
     assert_eq!(forced["toolConfig"]["toolChoice"], json!({"tool": {"name": "t"}}));
 }
 
+#[test]
+fn who_always_thinks_is_told_the_form_in_words() {
+    for model in ["us.anthropic.claude-opus-5-5", "anthropic.claude-sonnet-5-5", "anthropic.claude-fable-5"] {
+        let told = claude(|request| (request.model, request.schema) = (model.into(), Some(schema())));
+        assert!(told["system"][0]["text"].as_str().is_some_and(|text| text.contains("JSON Schema")) && told.get("toolConfig").is_none(), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn the_call_that_gives_the_answer_is_the_answer() {
     let frames = |more: &[Vec<u8>]| {

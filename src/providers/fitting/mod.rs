@@ -28,8 +28,8 @@ pub(super) fn fit(request: &mut ChatRequest, facts: &Facts, now: Timestamp) -> V
 
 /// Anthropic's models take one of both settings of sampling, none while they think, and none under the newer versions of the interface.
 pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: Option<&str>, warnings: &mut Vec<Warning>) {
-    let thinks =
-        facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
+    let thinks = facts.reasoning == Some(Reasoning::Always)
+        || (facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none"));
     if thinks && request.tool_choice.take_if(|choice| choice.is_for_the_first_call()).is_some() {
         warnings.push(dropped("tool_choice", "is not taken while the model thinks"));
     }
@@ -39,6 +39,14 @@ pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: O
         drop_sampling(&mut request.parameters, "is not taken under the configured `api_version`", warnings);
     } else if request.parameters.temperature.is_some() && request.parameters.top_p.take().is_some() {
         warnings.push(dropped("top_p", "is not taken together with `temperature`"));
+    }
+}
+
+/// The older models of Gemini take either functions or tools of the provider: those that have no schema beside tools.
+pub(super) fn fit_gemini(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) {
+    if facts.structured_with_tools == Some(false) && !request.tools.is_empty() && !request.native_tools.is_empty() {
+        request.native_tools.clear();
+        warnings.push(dropped("native_tools", &format!("is not taken by `{}` beside other tools", request.model)));
     }
 }
 

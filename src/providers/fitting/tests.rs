@@ -4,7 +4,7 @@ use super::*;
 use crate::model::registry::{self, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
-use crate::providers::{anthropic, cohere, gemini, ollama, openai, responses};
+use crate::providers::{anthropic, bedrock, cohere, gemini, ollama, openai, responses};
 
 /// A body as the family of a kind writes it.
 fn body(kind: &str, request: &ChatRequest) -> Value {
@@ -13,7 +13,10 @@ fn body(kind: &str, request: &ChatRequest) -> Value {
         "gemini" => gemini::request::body(request),
         "ollama" => ollama::request::body(request, None),
         "cohere" => cohere::request::body(request),
-        "openai-responses" => responses::request::body(request),
+        "openai-responses" | "perplexity" => responses::request::body(request),
+        "bedrock" => bedrock::request::body(request),
+        "vertex" if request.model.contains("claude") => anthropic::request::body(request, anthropic::request::SAMPLING),
+        "vertex" => gemini::request::body(request),
         _ => openai::request::body(request, &Dialect::of(kind)),
     }
 }
@@ -29,20 +32,33 @@ fn refused(facts: &Facts, body: &Value) -> Vec<&'static str> {
         "/generationConfig/topP",
         "/options/temperature",
         "/options/top_p",
+        "/inferenceConfig/temperature",
+        "/inferenceConfig/topP",
     ]);
-    let stop = at(&["/stop", "/stop_sequences", "/generationConfig/stopSequences", "/options/stop"]);
+    let stop = at(&["/stop", "/stop_sequences", "/generationConfig/stopSequences", "/options/stop", "/inferenceConfig/stopSequences"]);
     let schema =
-        at(&["/response_format/json_schema", "/text/format/schema", "/output_config/format", "/generationConfig/responseJsonSchema"]);
+        at(&["/response_format/json_schema", "/text/format/schema", "/output_config/format", "/generationConfig/responseJsonSchema", "/outputConfig/textFormat/structure"]);
     let limit =
-        at(&["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens", "/options/num_predict"]);
-    let effort = at(&["/reasoning_effort", "/reasoning/effort", "/output_config/effort", "/generationConfig/thinkingConfig/thinkingLevel"]);
-    let thinking = at(&["/thinking/type", "/think", "/generationConfig/thinkingConfig"]);
+        at(&["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens", "/options/num_predict", "/inferenceConfig/maxTokens"]);
+    let effort = at(&[
+        "/reasoning_effort",
+        "/reasoning/effort",
+        "/output_config/effort",
+        "/generationConfig/thinkingConfig/thinkingLevel",
+        "/additionalModelRequestFields/output_config/effort",
+        "/additionalModelRequestFields/reasoning_effort",
+    ]);
+    let thinking = at(&["/thinking/type", "/think", "/generationConfig/thinkingConfig", "/additionalModelRequestFields/thinking/type"]);
+    let forced = at(&["/tool_choice/type", "/toolConfig/toolChoice"])
+        .is_some_and(|choice| choice == "any" || choice == "tool" || choice.get("any").is_some() || choice.get("tool").is_some());
+    let claude = body.get("messages").is_some() && (body.get("thinking").is_some() || body.pointer("/additionalModelRequestFields/thinking").is_some());
     let is = |word: &str| thinking.as_ref().is_some_and(|kind| kind == word);
     let unknown = |effort: &Value| facts.efforts.as_ref().is_some_and(|efforts| efforts.iter().all(|one| effort != one));
     let checks = [
         ("sampling", facts.sampling == Some(false) && sampling.is_some()),
         ("stop", facts.stop == Some(false) && stop.is_some()),
-        ("tools", facts.tools == Some(false) && at(&["/tools"]).is_some()),
+        ("tools", facts.tools == Some(false) && at(&["/tools", "/toolConfig/tools"]).is_some()),
+        ("a forced call", facts.reasoning == Some(Reasoning::Always) && claude && forced),
         ("parallel", facts.parallel_tools == Some(false) && at(&["/parallel_tool_calls"]).is_some()),
         ("schema", facts.structured() != Structured::Schema && schema.is_some()),
         ("limit", limit.and_then(|limit| limit.as_u64()).zip(facts.max_output).is_some_and(|(limit, most)| limit > most)),
@@ -64,6 +80,7 @@ fn request(model: &str, n: usize) -> ChatRequest {
     request.parameters.temperature = (n & 1 != 0).then_some(0.5);
     request.parameters.top_p = (n & 2 != 0).then_some(0.9);
     request.parameters.max_tokens = (n & 4 != 0).then_some(9_000_000);
+    request.tool_choice = (n & 4 != 0).then_some(ToolChoice::Required);
     if n & 8 != 0 {
         request.tools.clear();
         request.messages.truncate(2);
@@ -103,8 +120,9 @@ fn tried(kind: &str, model: &str, facts: &std::sync::Arc<Facts>) -> Vec<String> 
             let mut request = request(model, n);
             request.parameters.reasoning_effort = effort.map(str::to_owned);
             let mut warnings = fit(&mut request, facts, Timestamp(0));
-            if kind == "anthropic" {
-                fit_anthropic(&mut request, facts, None, &mut warnings);
+            let sold = matches!(kind, "bedrock" | "vertex") && bedrock::request::is_claude(model, facts);
+            if kind == "anthropic" || sold {
+                fit_anthropic(&mut request, facts, sold.then_some(SAMPLING), &mut warnings);
             }
             request.facts = Some(facts.clone());
             let found = refused(facts, &body(kind, &request));
@@ -147,6 +165,7 @@ fn each_change_is_told() {
         model_retired model `claude-opus-4-1` ended on 2026-08-05; use `claude-opus-5`
         parameter_changed max_tokens `max_tokens` is 32000 instead of 9000000, the most that `claude-opus-4-1` takes
         attachment_dropped - `claude-opus-4-1` does not read audio/wav: the file `audio.wav` is only named
+        parameter_dropped tool_choice `tool_choice` is left out: it is not taken while the model thinks
         parameter_dropped temperature `temperature` is left out: it is not taken while the model thinks
         parameter_dropped top_p `top_p` is left out: it is not taken while the model thinks"#]]
     .assert_eq(&changes("anthropic", "claude-opus-4-1", Some("high")).join("\n"));

@@ -33,6 +33,7 @@ impl Gemini {
     async fn post(&self, model: &str, verb: &str, mut body: Value) -> Result<Answer, ProviderFailure> {
         if let Some(models) = &self.vertex {
             parts::without_ids(&mut body);
+            request::without_invocations(&mut body);
             let name = wire::segment(model.rsplit_once('/').map_or(model, |(_, name)| name));
             let token = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
             return self.wire.post(format!("{models}/{name}:{verb}"), token, body).await;

@@ -36,6 +36,20 @@ const KEYWORDS: [&str; 21] = [
     "propertyOrdering",
 ];
 
+/// Asks for tools of the provider beside functions: <https://ai.google.dev/gemini-api/docs/tool-combination>.
+const BESIDE: &str = "includeServerSideToolInvocations";
+
+/// Takes away how tools of the provider are asked for beside functions, which Vertex AI does not know.
+pub(super) fn without_invocations(body: &mut Value) {
+    let Some(body) = body.as_object_mut() else { return };
+    if let Some(config) = body.get_mut("toolConfig").and_then(Value::as_object_mut) {
+        config.shift_remove(BESIDE);
+        if config.is_empty() {
+            body.shift_remove("toolConfig");
+        }
+    }
+}
+
 pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
     let has_tools = !request.tools.is_empty() || !request.native_tools.is_empty();
@@ -78,8 +92,15 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         return;
     }
     body.insert("tools".into(), tools.into());
-    if let Some(choice) = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty()) {
-        body.insert("toolConfig".into(), json!({"functionCallingConfig": choice_of(choice)}));
+    // Beside tools of its own, the model decides by itself where nothing is said: `AUTO` is refused there.
+    let both = !request.tools.is_empty() && !request.native_tools.is_empty();
+    let choice = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty());
+    let choice = choice.filter(|choice| !both || **choice != ToolChoice::Auto);
+    let mut config = Map::new();
+    config.extend(choice.map(|choice| ("functionCallingConfig".to_owned(), choice_of(choice))));
+    config.extend(both.then(|| (BESIDE.to_owned(), true.into())));
+    if !config.is_empty() {
+        body.insert("toolConfig".into(), config.into());
     }
 }
 

@@ -2,6 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::agent::ToolChoice;
 use crate::model::event::FaultCode;
 use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
 
@@ -277,6 +278,9 @@ async fn the_request_holds_everything() {
               "googleSearch": {}
             }
           ],
+          "toolConfig": {
+            "includeServerSideToolInvocations": true
+          },
           "generationConfig": {
             "temperature": 0.5,
             "maxOutputTokens": 10,
@@ -289,6 +293,25 @@ async fn the_request_holds_everything() {
           }
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
+}
+
+#[test]
+fn functions_beside_tools_of_the_provider_are_called_as_the_model_likes_or_as_is_said() {
+    let asked = |choice: Option<ToolChoice>, functions: bool, native: bool| {
+        let mut request = rich();
+        (request.model, request.tool_choice) = ("gemini-3.5-flash".into(), choice);
+        request.native_tools.extend(native.then(|| "web_search".into()));
+        if !functions {
+            request.tools.clear();
+        }
+        request::body(&request).get("toolConfig").cloned()
+    };
+    assert_eq!(asked(None, true, true), Some(json!({"includeServerSideToolInvocations": true})));
+    assert_eq!(asked(Some(ToolChoice::Auto), true, true), Some(json!({"includeServerSideToolInvocations": true})));
+    let forced = json!({"functionCallingConfig": {"mode": "ANY"}, "includeServerSideToolInvocations": true});
+    assert_eq!(asked(Some(ToolChoice::Required), true, true), Some(forced));
+    assert_eq!(asked(Some(ToolChoice::Auto), true, false), Some(json!({"functionCallingConfig": {"mode": "AUTO"}})));
+    assert_eq!((asked(None, true, false), asked(None, false, true)), (None, None));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod answer;
 pub mod dialect;
 mod embed;
+mod leading_thought;
 mod own;
 pub(super) mod request;
 mod stream;

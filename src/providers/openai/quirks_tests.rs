@@ -106,6 +106,48 @@ async fn thinking_parts_go_back_with_ids_that_are_taken() {
 }
 
 #[tokio::test]
+async fn a_thought_in_the_text_is_no_part_of_the_reply() {
+    let pieces = |pieces: &[&str]| stream(&pieces.iter().map(|piece| delta(&json!({ "content": piece }))).collect::<Vec<_>>());
+    check("groq", pieces(&["<think>secret", " thought</think>\n\nHi", " there"]), true, expect![[r#"
+        ("secret") (" thought") "Hi" " there" 
+        "Hi there" Stop None
+        thought "secret thought""#]]).await;
+    check("vllm", pieces(&["\n", "<th", "ink", ">\na < b</th", "e</thi", "nk", ">", "\n", "Hi <think>no</think>"]), true, expect![[r#"
+        ("a < b") ("</the") "Hi <think>no</think>" 
+        "Hi <think>no</think>" Stop None
+        thought "a < b</the""#]]).await;
+    check("cerebras", pieces(&["<think>", "never closed </thi"]), true, expect![[r#"
+        ("never closed ") ("</thi") 
+        "" Stop None
+        thought "never closed </thi""#]]).await;
+    check("lmstudio", pieces(&["<think>\n\n</think>\n\n", "Hi"]), true, expect![[r#"
+        "Hi" 
+        "Hi" Stop None"#]]).await;
+    let answer = |text: &str| whole(&json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}));
+    check("custom", answer("<think>Hm.</think>Hi"), false, expect![[r#"
+
+        "Hi" Stop None
+        thought "Hm.""#]]).await;
+}
+
+#[tokio::test]
+async fn text_that_only_looks_like_a_thought_stays_text() {
+    let pieces = |pieces: &[&str]| stream(&pieces.iter().map(|piece| delta(&json!({ "content": piece }))).collect::<Vec<_>>());
+    check("custom", pieces(&["<", "thin", "g>x</think>"]), true, expect![[r#"
+        "<thing>x</think>" 
+        "<thing>x</think>" Stop None"#]]).await;
+    check("custom", pieces(&["Say <think>x</think>", " now"]), true, expect![[r#"
+        "Say <think>x</think>" " now" 
+        "Say <think>x</think> now" Stop None"#]]).await;
+    check("custom", pieces(&["a < b", "<"]), true, expect![[r#"
+        "a < b" "<" 
+        "a < b<" Stop None"#]]).await;
+    check("custom", pieces(&[" ", "<"]), true, expect![[r#"
+        " <" 
+        " <" Stop None"#]]).await;
+}
+
+#[tokio::test]
 async fn details_that_came_in_pieces_go_back_whole() {
     let frames = [
         delta(&json!({"reasoning_details": [{"type": "reasoning.text", "text": "I ", "signature": null, "index": 0}]})),

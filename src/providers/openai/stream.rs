@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::FAMILY;
 use super::answer::{self, Fragments};
 use super::dialect::Dialect;
+use super::leading_thought::Leading;
 use super::own;
 use crate::model::chat::Tokens;
 use crate::model::parts::{NewFile, Part};
@@ -88,6 +89,8 @@ pub(super) struct Speech<'a> {
     text: String,
     refusal: String,
     thought: String,
+    /// What the text begins with may be thought, too.
+    leading: Leading,
     encrypted: bool,
     sources: Sources,
     files: Vec<NewFile>,
@@ -138,7 +141,10 @@ impl Reading for Speech<'_> {
         self.tokens
     }
 
-    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+    fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        // Of an answer without a finish reason.
+        let (thought, said) = self.leading.end();
+        self.tell(thought, said, &|_| {});
         if self.text.is_empty() && !self.refusal.is_empty() {
             return Err(reply::filtered(&self.refusal));
         }
@@ -168,7 +174,7 @@ impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
         let (text, refusal, thought) = (String::new(), String::new(), String::new());
-        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
+        Self { dialect, text, refusal, thought, leading: Leading::default(), encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
@@ -204,6 +210,17 @@ impl<'a> Speech<'a> {
         }
     }
 
+    fn tell(&mut self, thought: String, said: String, deltas: Deltas<'_>) {
+        if !thought.is_empty() {
+            self.thought.push_str(&thought);
+            deltas(Delta::Reasoning(thought));
+        }
+        if !said.is_empty() {
+            self.text.push_str(&said);
+            deltas(Delta::Text(said));
+        }
+    }
+
     fn take_choice(&mut self, choice: &Choice, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.spoke = true;
         if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str).filter(|finish| !finish.is_empty()) {
@@ -213,16 +230,17 @@ impl<'a> Speech<'a> {
         let details = thoughts::of_details(message.get("reasoning_details"));
         self.encrypted |= details.1;
         let thought = Some(answer::thought(message, self.dialect.reasoning_field.as_deref())).filter(|thought| !thought.is_empty()).unwrap_or(details.0);
-        if !thought.is_empty() {
-            self.thought.push_str(&thought);
-            deltas(Delta::Reasoning(thought));
-        }
+        self.tell(thought, String::new(), deltas);
         self.add_pictures(message);
         self.sources.annotated(message.get("annotations"));
         let text = answer::content(message.get("content"));
         if !text.is_empty() {
-            self.text.push_str(&text);
-            deltas(Delta::Text(text));
+            let (thought, said) = self.leading.take(text);
+            self.tell(thought, said, deltas);
+        }
+        if self.finish.is_some() {
+            let (thought, said) = self.leading.end();
+            self.tell(thought, said, deltas);
         }
         self.refusal.push_str(answer::text(message.get("refusal")));
         for echo in &*self.dialect.echo {

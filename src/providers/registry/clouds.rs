@@ -104,6 +104,13 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// A model of Gemini's, behind its own door or Vertex AI's.
+    pub(super) fn is_gemini(&self, model: &str) -> bool {
+        self.family == Family::Gemini || (self.family == Family::Vertex && !vertex::is_claude(model))
+    }
+}
+
 impl Providers {
     /// Looks up what a call of a cloud needs: keys that sign, or the token of the account whose JSON the credential is.
     pub(super) async fn find_in_cloud(&self, entry: &Entry, found: &mut Found, tenant: &str) -> Result<(), ProviderFailure> {

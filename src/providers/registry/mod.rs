@@ -135,6 +135,9 @@ impl Providers {
         if let Some(version) = entry.version_of_anthropic(&request.model, &facts) {
             fitting::fit_anthropic(request, &facts, version, &mut warnings);
         }
+        if entry.is_gemini(&request.model) {
+            fitting::fit_gemini(request, &facts, &mut warnings);
+        }
         fitting::tool_choice(request, &facts, |choice| entry.takes_choice(choice), &mut warnings);
         if request.schema.is_some()
             && let Some(mode) = entry.strict_mode(&facts)
@@ -467,5 +470,7 @@ fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
     failure
 }
 
+#[cfg(test)]
+mod makers_tests;
 #[cfg(test)]
 mod tests;

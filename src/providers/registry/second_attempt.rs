@@ -1,44 +1,107 @@
-//! Owns the second attempt after a provider refuses a part of the request that some models and accounts do not support: a stream, or a summary
-//! of the reasoning.
+//! Owns the second attempt after a provider refuses a part of the request: a stream or a summary of the reasoning, which some models and
+//! accounts do not support, or thoughts behind another beginning than they came after.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
 
 use crate::model::agent::ShowReasoning;
+use crate::model::chat::Message;
 use crate::model::event::Warning;
 use crate::providers::{ChatReply, ChatRequest, Deltas, Provider, ProviderFailure, refusal};
 use crate::sync::Mutex;
 
-/// Models and keys that summaries were refused to: they are asked without from then on.
+/// Thoughts that are remembered as refused; later ones are refused once more before they are left out.
+const REMEMBERED: usize = 16_384;
+
+/// What was refused before, and is left out from then on.
 #[derive(Default)]
-pub(super) struct Silent(Mutex<BTreeSet<(String, Option<String>)>>);
+pub(super) struct Silent {
+    /// Models and keys that summaries were refused to.
+    summaries: Mutex<BTreeSet<(String, Option<String>)>>,
+    /// Thoughts whose conversations begin otherwise now: those that come after them are bound to a conversation without them.
+    thoughts: Mutex<BTreeSet<u64>>,
+}
 
 impl Silent {
     fn knows(&self, request: &ChatRequest) -> bool {
-        let known = self.0.lock();
+        let known = self.summaries.lock();
         !known.is_empty() && known.contains(&(request.model.clone(), request.credential.clone()))
     }
 
     fn learn(&self, request: &ChatRequest) {
-        self.0.lock().insert((request.model.clone(), request.credential.clone()));
+        self.summaries.lock().insert((request.model.clone(), request.credential.clone()));
     }
+
+    /// The request without the thoughts that are known to be refused; none where it holds none of them.
+    fn without_refused(&self, request: &ChatRequest) -> Option<ChatRequest> {
+        let known = self.thoughts.lock();
+        if known.is_empty() {
+            return None;
+        }
+        without_thoughts(request, |thought| known.contains(&thought))
+    }
+
+    fn refused(&self, request: &ChatRequest) {
+        let mut known = self.thoughts.lock();
+        for thought in request.messages.iter().filter_map(thoughts).flatten().filter_map(of_thought) {
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(thought);
+        }
+    }
+}
+
+/// The pieces of a message of a family whose thoughts are bound to what is before them.
+fn thoughts(message: &Message) -> Option<&Vec<Value>> {
+    let own = message.blocks.as_ref().filter(|own| matches!(own.family.as_str(), "anthropic" | "bedrock"))?;
+    own.value.as_array()
+}
+
+/// What a thought is remembered by; none of what is no thought.
+fn of_thought(piece: &Value) -> Option<u64> {
+    let kind = piece.get("type").and_then(Value::as_str);
+    let thinks = matches!(kind, Some("thinking" | "redacted_thinking")) || piece.get("reasoningContent").is_some();
+    thinks.then(|| {
+        let mut hasher = DefaultHasher::new();
+        piece.to_string().hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+/// A request without such thoughts; none where it holds none.
+fn without_thoughts(request: &ChatRequest, such: impl Fn(u64) -> bool) -> Option<ChatRequest> {
+    let unwanted = |piece: &Value| of_thought(piece).is_some_and(&such);
+    if !request.messages.iter().filter_map(thoughts).flatten().any(unwanted) {
+        return None;
+    }
+    let mut request = request.clone();
+    for message in request.messages.iter_mut().filter(|message| thoughts(message).is_some()) {
+        if let Some(pieces) = message.blocks.as_mut().and_then(|own| own.value.as_array_mut()) {
+            pieces.retain(|piece| !of_thought(piece).is_some_and(&such));
+        }
+    }
+    Some(request)
 }
 
 /// Asks a provider, where it helps without what it refuses.
 pub(super) async fn ask(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
     let shows = request.parameters.shows_reasoning();
     if shows && silent.knows(request) {
-        return Box::pin(without_summaries(provider, request, deltas)).await;
+        return Box::pin(without_summaries(provider, request, deltas, silent)).await;
     }
-    match provider.chat(request, deltas).await {
+    match unbound(provider, request, deltas, silent).await {
         Err(failure) if request.stream && refusal::of_streams(&failure) => {
             let whole = ChatRequest { stream: false, ..request.clone() };
-            let mut reply = Box::pin(provider.chat(&whole, deltas)).await?;
+            let mut reply = Box::pin(unbound(provider, &whole, deltas, silent)).await?;
             let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
             reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
             Ok(reply)
         }
         Err(failure) if shows && refusal::of_summaries(&failure) => {
-            let reply = Box::pin(without_summaries(provider, request, deltas)).await?;
+            let reply = Box::pin(without_summaries(provider, request, deltas, silent)).await?;
             silent.learn(request);
             Ok(reply)
         }
@@ -46,10 +109,27 @@ pub(super) async fn ask(provider: &dyn Provider, request: &ChatRequest, deltas: 
     }
 }
 
-async fn without_summaries(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-    let mut silent = request.clone();
-    silent.parameters.show_reasoning = Some(ShowReasoning::None);
-    let mut reply = provider.chat(&silent, deltas).await?;
+/// Asks without thoughts that came after another beginning: all of them, because each is bound to those before it.
+async fn unbound(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
+    let without = silent.without_refused(request);
+    let request = without.as_ref().unwrap_or(request);
+    match provider.chat(request, deltas).await {
+        Err(failure) if refusal::of_bound_thoughts(&failure) => {
+            let Some(bare) = without_thoughts(request, |_| true) else { return Err(failure) };
+            let mut reply = Box::pin(provider.chat(&bare, deltas)).await?;
+            silent.refused(request);
+            let text = "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them";
+            reply.warnings.push(Warning { parameter: Some("thinking".into()), ..Warning::new("parameter_dropped", text) });
+            Ok(reply)
+        }
+        answer => answer,
+    }
+}
+
+async fn without_summaries(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
+    let mut quiet = request.clone();
+    quiet.parameters.show_reasoning = Some(ShowReasoning::None);
+    let mut reply = unbound(provider, &quiet, deltas, silent).await?;
     let text = "the provider refuses to show what the model thinks, so it was asked without; `show_reasoning: none` says so from the beginning";
     reply.warnings.push(Warning { parameter: Some("show_reasoning".into()), ..Warning::new("parameter_dropped", text) });
     Ok(reply)

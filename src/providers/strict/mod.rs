@@ -157,7 +157,9 @@ fn object(members: &Map<String, Value>, mode: &Mode, depth: usize, kept: &mut Ma
     // An object that names no members, or takes others on purpose, has to stay open.
     let (properties, open) = (properties?, members.get("additionalProperties").is_some_and(|more| more != false));
     let required: Vec<&str> = members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    if open || required.iter().any(|name| !properties.contains_key(*name)) {
+    // Closed on both sides, the object and its alternatives would shut out each other's members.
+    let joined = ["anyOf", "oneOf", "allOf"].iter().any(|name| members.contains_key(*name));
+    if open || joined || required.iter().any(|name| !properties.contains_key(*name)) {
         return None;
     }
     let mut written = Map::new();

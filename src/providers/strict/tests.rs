@@ -45,8 +45,15 @@ fn what_would_shut_out_valid_answers_is_not_strict() {
         json!({}),
         json!(true),
         json!({"description": "anything"}),
+        // A member of the one half is none of the other, and both would be closed.
+        json!({"type": "object", "properties": {"k": {"type": "string"}}, "anyOf": [{"type": "object", "properties": {"x": {"type": "string"}}}, {"type": "null"}]}),
     ] {
         assert_eq!(openai(&inside(open.clone())), None, "{open}");
+    }
+    let half = |kind: &str, member: &str| json!({"type": "object", "required": ["kind", member], "properties": {"kind": {"const": kind}, member: {"type": "string"}}});
+    for name in ["oneOf", "anyOf", "allOf"] {
+        let joined = json!({"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"], name: [half("a", "x"), half("b", "y")]});
+        assert_eq!((openai(&joined), rewritten(&joined, &ANTHROPIC)), (None, None), "{name}");
     }
     assert_eq!(openai(&json!({"type": "array", "items": {"type": "string"}})), None, "only objects");
     let deep = (0..20).fold(json!({"type": "string"}), |inner, _| inside(inner));

@@ -172,6 +172,18 @@ async fn models_of_gemini_are_asked_in_their_own_interface() {
 }
 
 #[tokio::test]
+async fn vertex_is_not_told_what_it_does_not_know_of_tools() {
+    let frame = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
+    let (vertex, mock) = provider("global", vec![whole(&frame), whole(&frame)]).await;
+    for tool_choice in [None, Some(crate::model::agent::ToolChoice::Required)] {
+        let request = ChatRequest { model: "gemini-3.5-flash".into(), stream: false, native_tools: vec!["web_search".into()], tool_choice, ..rich() };
+        assert!(told(&vertex, &request).await.contains("\"Hi\" Stop"));
+    }
+    let seen = mock.seen.lock().expect("seen").clone();
+    assert_eq!((seen[0].1.get("toolConfig"), &seen[1].1["toolConfig"]), (None, &json!({"functionCallingConfig": {"mode": "ANY"}})));
+}
+
+#[tokio::test]
 async fn models_of_anthropic_are_asked_raw() {
     let message = json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2}});
     let frames = [
