@@ -145,7 +145,7 @@ impl Dialect {
             }
             "cerebras" => Self { max_tokens: completion, tools_or_structure: true, native_tools: false, ..PLAIN },
             "nvidia" => Self { structure: Structure::Words, native_tools: false, ..PLAIN },
-            "huggingface" => Self { native_tools: false, ..PLAIN },
+            "perplexity" | "huggingface" => Self { native_tools: false, ..PLAIN },
             "openrouter" => Self { echo: Cow::Borrowed(&[Echo::Details("reasoning_details")]), ..PLAIN },
             "mistral" => Self {
                 asks_usage: false,

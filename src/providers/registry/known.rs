@@ -47,7 +47,7 @@ pub(super) const KNOWN: [Known; 28] = [
     Known("together", "Together AI", Family::OpenAi, "https://api.together.xyz/v1"),
     Known("fireworks", "Fireworks AI", Family::OpenAi, "https://api.fireworks.ai/inference/v1"),
     Known("cerebras", "Cerebras", Family::OpenAi, "https://api.cerebras.ai/v1"),
-    Known("perplexity", "Perplexity", Family::Responses, "https://api.perplexity.ai"),
+    Known("perplexity", "Perplexity", Family::OpenAi, "https://api.perplexity.ai"),
     Known("huggingface", "Hugging Face", Family::OpenAi, "https://router.huggingface.co/v1"),
     Known("moonshot", "Moonshot AI", Family::OpenAi, "https://api.moonshot.ai/v1"),
     Known("zai", "Z.ai", Family::OpenAi, "https://api.z.ai/api/paas/v4"),

@@ -149,19 +149,3 @@ async fn models_of_anthropic_are_cached_by_openrouter_too() {
     let minutes = Some(json!({"type": "ephemeral"}));
     assert_eq!(seen, [minutes.clone(), Some(json!({"type": "ephemeral", "ttl": "1h"})), minutes, None]);
 }
-
-#[tokio::test]
-async fn perplexity_is_asked_for_responses() {
-    let usage = json!({"input_tokens": 3, "output_tokens": 4, "total_tokens": 7, "cost": {"currency": "USD", "total_cost": 0.006}});
-    let said = json!({"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation", "url": "https://a.example/", "title": "A", "start_index": 0, "end_index": 2}]});
-    let answer = json!({"id": "r", "status": "completed", "model": "perplexity/sonar", "output": [{"type": "search_results", "results": []}, {"type": "message", "role": "assistant", "content": [said]}], "usage": usage});
-    let (providers, mock) = mine("perplexity", json!({}), vec![mock::whole(&answer)]).await;
-    let (request, warnings) = fitted(&providers, ChatRequest { tools: vec![tool()], ..question("perplexity/sonar") });
-    let reply = providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
-    assert_eq!((reply.message.content.as_str(), reply.cost.map(|cost| cost.0), reply.message.parts.len()), ("Hi", Some(6_000_000_000), 1));
-    assert_eq!(reply.message.blocks, None, "what was found is not sent back");
-    let seen = mock.seen.lock().expect("seen");
-    assert!(seen[0].0.starts_with("/v1/responses Bearer ") && seen[0].1["tools"].is_array() && warnings.is_empty(), "{seen:?} {warnings:?}");
-    let (_, warnings) = fitted(&providers, question("sonar-pro"));
-    assert_eq!(warnings, ["model_retired model"]);
-}

@@ -6,7 +6,6 @@ use super::FAMILY;
 use super::items;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
-use crate::model::usage::Picos;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
@@ -25,7 +24,6 @@ pub(super) struct Response {
     incomplete: String,
     tokens: Option<Tokens>,
     named: Named,
-    cost: Option<Picos>,
     over: bool,
 }
 
@@ -80,7 +78,7 @@ impl Reading for Response {
         };
         let files = items::take_files(&mut self.items);
         let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
-        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, named: self.named, cost: self.cost, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, named: self.named, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 
@@ -137,8 +135,6 @@ impl Response {
     fn take_response(&mut self, response: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.named.take(response.get("id"), response.get("model"));
         self.tokens = response.get("usage").and_then(tokens).or(self.tokens);
-        // Perplexity's.
-        self.cost = reply::at(response, &["usage", "cost", "total_cost"]).and_then(reply::dollars).or(self.cost);
         if let Some(output) = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty()) {
             self.items.clone_from(output);
         }
@@ -171,9 +167,7 @@ fn call(item: &Value) -> Option<ToolCall> {
 }
 
 /// The items to send back. A reasoning item without its content is known to the provider alone, which keeps nothing.
-fn own(mut items: Vec<Value>) -> Option<Value> {
-    // What Perplexity found is no part of a conversation.
-    items.retain(|item| !matches!(text(item, "type"), "search_results" | "fetch_url_results"));
+fn own(items: Vec<Value>) -> Option<Value> {
     let lasts = |item: &Value| text(item, "type") != "reasoning" || item.get("encrypted_content").is_some_and(Value::is_string);
     let all = items.iter().all(lasts);
     let mut items: Vec<Value> = items.into_iter().filter(lasts).collect();
