@@ -21,7 +21,7 @@ c() {
     local name=wfstudio-$version-$platform
     scripts/place.sh "$work/libwfstudio.so" "$work/$name"
     install -d "$work/$name/share/doc/wfstudio"
-    install -m 644 bindings/cpp/README.md docs/c.md "$work/$name/share/doc/wfstudio/"
+    install -m 644 LICENSE bindings/cpp/README.md docs/c.md "$work/$name/share/doc/wfstudio/"
     tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -n >"$folder/$name.tar.gz"
 }
 go() { python3 scripts/package/go.py "$work/libwfstudio.so" "$version" "$folder/go"; }

@@ -12,6 +12,9 @@ say "lints"
 cargo clippy --quiet --lib --features "$STUDIO_FEATURES" -- -D warnings
 say "generated files"
 scripts/generate.sh --check
+bindings/matrix
+say "the scenario of the host languages, in Rust"
+bindings/conformance/run --lang rust
 say "C"
 scripts/test-c.sh
 say "Python"

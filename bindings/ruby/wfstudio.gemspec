@@ -10,7 +10,7 @@ Gem::Specification.new do |gem|
   gem.authors = ["Workflow Studio"]
   gem.required_ruby_version = ">= 3.0"
   gem.platform = ENV.fetch("WFSTUDIO_PLATFORM", Gem::Platform::RUBY)
-  gem.files = Dir.chdir(__dir__) { Dir["lib/**/*", "README.md"].select { |file| File.file?(file) } }
+  gem.files = Dir.chdir(__dir__) { Dir["lib/**/*", "README.md", "LICENSE"].select { |file| File.file?(file) } }
   gem.metadata = { "rubygems_mfa_required" => "true" }
   gem.add_dependency "ffi", "~> 1.15"
 end

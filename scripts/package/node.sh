@@ -17,10 +17,12 @@ for package in client node; do
         cd "bindings/$package"
         [ -x node_modules/.bin/tsc ] || npm ci --silent --no-fund --no-audit --ignore-scripts
         rm -rf dist
+        cp ../../LICENSE . && trap 'rm -f LICENSE' EXIT
         npm run --silent build
         npm pack --silent --pack-destination "$folder" >/dev/null
     )
 done
 cp -r bindings/node/lib-linux-x64 "$work/lib"
+cp LICENSE "$work/lib/"
 cp "$library" "$work/lib/libwfstudio.so"
 (cd "$work/lib" && npm pack --silent --pack-destination "$folder" >/dev/null)

@@ -26,6 +26,7 @@ def main(library, version, folder):
     manifest = {**json.loads((ROOT / "composer.json").read_text()), "version": version}
     files = {"composer.json": json.dumps(manifest, indent=4).encode(), "README.md": (ROOT / "README.md").read_bytes()}
     files |= {str(path.relative_to(ROOT)): path.read_bytes() for part in ("src", "bin") for path in (ROOT / part).rglob("*") if path.is_file()}
+    files["LICENSE"] = (ROOT.parents[1] / "LICENSE").read_bytes()
     files["native/SHA256SUMS"] = f"{hashlib.sha256(native).hexdigest()}  {target}/libwfstudio.so\n".encode()
     with zipfile.ZipFile(place / f"wfstudio-{version}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):

@@ -24,7 +24,7 @@ def floor(library):
 
 def metadata(project, version):
     lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {version}", f"Summary: {project['description']}"]
-    lines += [f"Requires-Python: {project['requires-python']}", f"License-Expression: {project['license']}", "Description-Content-Type: text/markdown"]
+    lines += [f"Requires-Python: {project['requires-python']}", f"License-Expression: {project['license']}", "License-File: LICENSE", "Description-Content-Type: text/markdown"]
     return "\n".join(lines) + "\n\n" + (ROOT / "README.md").read_text()
 
 
@@ -37,6 +37,7 @@ def main(library, version, folder):
     tag = f"py3-none-manylinux_{'_'.join(map(str, floor(library)))}_{platform.machine()}"
     about = f"wfstudio-{version}.dist-info"
     files[f"{about}/METADATA"] = metadata(project, version).encode()
+    files[f"{about}/licenses/LICENSE"] = (ROOT.parents[1] / "LICENSE").read_bytes()
     files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: wfstudio\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     sums = {name: base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode() for name, content in files.items()}
     record = [f"{name},sha256={sums[name]},{len(files[name])}" for name in sorted(files)] + [f"{about}/RECORD,,"]

@@ -7,7 +7,7 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r bindings/ruby/lib bindings/ruby/README.md bindings/ruby/wfstudio.gemspec "$work/"
+cp -r bindings/ruby/lib bindings/ruby/README.md bindings/ruby/wfstudio.gemspec LICENSE "$work/"
 cd "$work"
 # What the loader calls this platform; the C library is part of it.
 platform=$(uname -m)-linux-gnu

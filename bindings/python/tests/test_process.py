@@ -171,3 +171,82 @@ def test_the_interpreter_ends_with_a_stream_open_and_a_call_under_way(tmp_path, 
     done = subprocess.run([sys.executable, "-c", program + end, str(tmp_path / "studio.sqlite"), json.dumps(workflow())], capture_output=True, timeout=60)
     wanted = {"pass": 0, "1 / 0": 1}.get(end)
     assert done.returncode == wanted if wanted is not None else done.returncode in (1, 130, -signal.SIGINT), done.stderr.decode()
+
+
+SHOP = """
+import json, os, signal, sys, threading, time
+import wfstudio
+
+# Whoever started the tests may have had this signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
+
+@studio.tool
+def whoami():
+    print("begun", flush=True)
+    time.sleep(40)
+"""
+
+LOOP = SHOP + """
+studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
+for event in studio.run(workflow="who", message="x"):
+    pass
+"""
+
+END = SHOP + """
+studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
+threading.Thread(target=lambda: list(studio.run(workflow="who", message="x")), daemon=True).start()
+time.sleep(float(os.environ["PATIENCE"]))
+"""
+
+MANAGE = """
+import sys
+from django.conf import settings
+from django.core.management import execute_from_command_line
+
+settings.configure(SECRET_KEY="none", INSTALLED_APPS=["wfstudio.django"], WFSTUDIO="shop.studio")
+execute_from_command_line(["manage.py", "studio", "work"])
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Starts a program of its own."""
+    running = []
+
+    def start(text, **variables):
+        (tmp_path / "shop.py").write_text(SHOP + "print('open', flush=True)\n")
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        env = {**os.environ, "DATABASE": str(tmp_path / "studio.sqlite"), "PYTHONPATH": path, "WORKFLOW": json.dumps(workflow()), **variables}
+        process = subprocess.Popen([sys.executable, "-c", text], env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def test_a_keyboard_interrupt_reaches_a_loop_over_events(program):
+    process, told = program(LOOP)
+    assert told == "begun", process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=25)
+    assert process.returncode in (1, 130, -signal.SIGINT) and "KeyboardInterrupt" in said, said
+
+
+def test_a_worker_ends_well_when_it_is_told_to(program):
+    process, told = program(MANAGE)
+    assert told == "open", process.stderr.read()
+    time.sleep(1)  # It waits for its work now.
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=25)
+    assert process.returncode == 0, said
+
+
+def test_a_tool_that_sleeps_does_not_hold_the_end_of_the_interpreter(program):
+    process, told = program(END, PATIENCE="5")
+    assert told == "begun", process.stderr.read()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said

@@ -26,6 +26,11 @@ def green():
     return bool(monkey and monkey.is_module_patched("threading"))
 
 
+def blocks():
+    """This thread may wait inside the library. The main thread may not: no signal, Ctrl-C among them, is heard in there."""
+    return not green() and threading.current_thread() is not threading.main_thread()
+
+
 class Waiter:
     """Waits for one engine. ``take`` is given each call to the host, as JSON; without it they are left to whoever fetches them."""
 
@@ -101,7 +106,7 @@ def _call(wake):
 
 
 class Reader:
-    """Reads one stream for threads, without a wait inside the library where threads are green."""
+    """Reads one stream for threads; waits inside the library where nothing else waits for this thread."""
 
     def __init__(self, stream):
         self.stream, self._waiter, self._news = stream, stream.engine.waiter.begin(), threading.Event()
@@ -109,7 +114,7 @@ class Reader:
 
     def take(self):
         """The next code but TIMEOUT, and its bytes."""
-        if not green():
+        if blocks():
             return self.stream.take(-1)
         while True:
             self._news.clear()

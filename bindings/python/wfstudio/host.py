@@ -4,15 +4,17 @@ import asyncio
 import contextvars
 import inspect
 import json
+import logging
 import os
+import queue
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 from . import _generated as g
 from . import _schema
 from ._errors import StudioError
 
+LOG = logging.getLogger("wfstudio")
 _current = contextvars.ContextVar("wfstudio_call")
 
 
@@ -186,6 +188,36 @@ class Hosts:
 _joining = threading.Lock()
 
 
+class _Threads:
+    """Threads for calls, up to so many. The end of the interpreter does not wait for one that goes on."""
+
+    def __init__(self, most, name):
+        self._most, self._name, self._made, self._lock = most, name, 0, threading.Lock()
+        self._jobs, self._idle = queue.SimpleQueue(), threading.Semaphore(0)
+
+    def submit(self, work, *given):
+        self._jobs.put((work, given))
+        with self._lock:
+            if not self._idle.acquire(blocking=False) and self._made < self._most:
+                threading.Thread(target=self._serve, name=f"{self._name}_{self._made}", daemon=True).start()
+                self._made += 1
+
+    def _serve(self):
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return self._jobs.put(None)
+            try:
+                job[0](*job[1])
+            except BaseException:  # one call that fails takes no thread from those that follow
+                LOG.exception("a call to the host could not be answered")
+            del job
+            self._idle.release()
+
+    def end(self):
+        self._jobs.put(None)
+
+
 class Calls:
     """The calls of one engine to one host, on threads of their own; in a forked child another one is made."""
 
@@ -193,9 +225,9 @@ class Calls:
         self.host, self._engine, self._loop = host, engine, loop
         self._studio = weakref.ref(studio) if studio is not None else None
         self._running, self._lock = {}, threading.Lock()
-        self._pool = ThreadPoolExecutor(host.workers, thread_name_prefix="wfstudio-tool")
+        self._pool = _Threads(host.workers, "wfstudio-tool")
         # Who may enter, secrets and cancels are not to wait behind tools that take their time.
-        self._quick = ThreadPoolExecutor(4, thread_name_prefix="wfstudio-answer")
+        self._quick = _Threads(4, "wfstudio-answer")
 
     def use_loop(self, loop):
         """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
@@ -215,8 +247,8 @@ class Calls:
             running = list(self._running.values())
         for call in running:
             call.cancel()
-        self._pool.shutdown(wait=False)
-        self._quick.shutdown(wait=False)
+        self._pool.end()
+        self._quick.end()
 
     def cancel(self, number):
         """Tells a call that its answer is not wanted any more, if it is one of these."""

@@ -12,7 +12,7 @@ import weakref
 from . import _generated as g
 from ._door import StudioEngine
 from ._errors import Failed
-from ._waiter import LoopReader, Reader, green
+from ._waiter import LoopReader, Reader, blocks, green
 from .host import Calls, Host, Hosts
 
 CLOSE_SECONDS = 10.0
@@ -189,7 +189,7 @@ class Studio:
     def call(self, op, **request):
         """One operation, such as ``trace.list``; ``ops`` lists them."""
         opened = self.live()
-        if not green():
+        if blocks():
             return json.loads(opened.engine.call(op, json.dumps(request)))
         reader = Reader(opened.engine.start(op, json.dumps(request)))
         try:
