@@ -22,7 +22,7 @@ const WAYS = {
   deaf: (x) => (x < 0.3 ? { lost: true } : {}),
   out: () => ({ status: 401, code: 'unauthenticated' }),
   // What was begun is cut, and whoever comes back is not known any more.
-  ends: (x, begins) => (begins ? { bytes: 150 + Math.floor(x * 900) } : { status: 401, code: 'unauthenticated' }),
+  ends: (x, begins) => (begins ? { events: 1 + Math.floor(x * 4) } : { status: 401, code: 'unauthenticated' }),
   off: () => ({ gone: true }),
   /** No run and no turn begins; whatever else is asked for is answered. */
   full: (x, begins) => (begins ? { status: 429, code: 'too_many_runs', headers: { 'Retry-After': '1' } } : {}),
@@ -135,10 +135,25 @@ function listen(line, req) {
   return (status) => status < 300 && line.stored(form[1], form[2], JSON.parse(Buffer.concat(parts).toString()));
 }
 
-function pass(line, req, res, { after = 0, bytes = Infinity, lost = false, free = null }) {
+/** Gives what is let through of a chunk: it itself until so many bytes or events are told. */
+function limit(bytes, events) {
+  let [left, many] = [bytes, events];
+  return (chunk) => {
+    let end = 0;
+    while (many > 0 && many < Infinity && (end = chunk.indexOf('\n\n', end)) >= 0) {
+      end += 2;
+      many--;
+    }
+    left -= chunk.length;
+    if (many <= 0) return chunk.subarray(0, end);
+    return left <= 0 ? Buffer.from(chunk) : chunk;
+  };
+}
+
+function pass(line, req, res, { after = 0, bytes = Infinity, events = Infinity, lost = false, free = null }) {
   const heard = listen(line, req);
   const onward = request({ host: '127.0.0.1', port: line.upstream, path: req.url, method: req.method, headers: req.headers }, (reply) => {
-    let left = bytes;
+    const rest = limit(bytes, events);
     heard(reply.statusCode);
     if (lost) {
       reply.resume();
@@ -149,9 +164,11 @@ function pass(line, req, res, { after = 0, bytes = Infinity, lost = false, free 
       res.writeHead(reply.statusCode, reply.headers);
       res.flushHeaders();
       reply.on('data', (chunk) => {
-        res.write(chunk);
-        left -= chunk.length;
-        if (left <= 0) req.socket.destroy();
+        const some = rest(chunk);
+        if (some === chunk) return res.write(chunk);
+        reply.pause().removeAllListeners('data');
+        // What was let through arrives before the line is cut.
+        res.write(some, () => req.socket.destroy());
       });
       reply.on('end', () => res.end());
       reply.on('error', () => req.socket.destroy());

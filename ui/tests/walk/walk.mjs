@@ -99,7 +99,7 @@ async function stepOf(walk, tab, step, only) {
 }
 
 /** Gives what was found, what was done, and how many steps that were. */
-export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, until = Infinity }) {
+export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, over }) {
   const world = await makeWorld(host.base);
   const walk = begin({ world, host, line, seed, ignore, pace });
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 0.5, reducedMotion: 'reduce' });
@@ -123,7 +123,7 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
         if (step.wait) await pause(step.wait / pace);
         // What could not be done may be possible once something was answered.
       } else await line.moves(200 / pace);
-      if (walk.findings.length || Date.now() > until) break;
+      if (walk.findings.length || over()) break;
     }
     if (!walk.findings.length) await check(walk, context, tabs);
     if (walk.findings.length && picture)
