@@ -20,8 +20,7 @@ async function until(walk, tab, so, most = 24) {
 
 /** What was kept back comes, and is taken in; what it made of the page is judged there and then. */
 async function arrives(walk, tab, hold) {
-  hold.letGo();
-  await walk.line.moves(200 / walk.pace);
+  await hold.letGo();
   await frames(tab, 4);
   await learn(walk, tab);
   await apart(walk, tab);
@@ -44,7 +43,14 @@ export async function leave(walk, tab, now, by) {
     const there = await until(walk, tab, isOpen(other));
     let more = '';
     if (there && by[2] < 0.5) more = ` and ${(await rename(walk, tab, there, [by[1], 0, 0])) ?? 'nothing'}`;
+    const calm = there && !more && !there.reading && /saved|clean/.test(there.save);
+    const puts = tab.puts.get(other.id) ?? 0;
     await arrives(walk, tab, hold);
+    if (calm) {
+      await comesToRest(walk, tab, 6);
+      if ((tab.puts.get(other.id) ?? 0) > puts)
+        walk.finding('another workflow', `tab ${tab.n} sent a draft of ${other.mark}, which nobody has edited since it was stored`);
+    }
     return `${what}, then open ${other.mark} while it is sent${more}`;
   } finally {
     hold.letGo();
@@ -66,6 +72,24 @@ export async function hop(walk, tab, now, [a, b, c]) {
     await until(walk, tab, isOpen(two));
     await arrives(walk, tab, hold);
     return `open ${one.mark}${trace ? ` with ${trace}` : ''}, then ${two.mark}; then ${what} is told`;
+  } finally {
+    hold.letGo();
+  }
+}
+
+/** Begins a run while the last change is being sent, and asks for it once more: one is begun. */
+export async function hurry(walk, tab, now, by) {
+  const flow = flowAt(walk, now);
+  if (!flow || !now.design || now.reading || !(await tab.page.locator('#composer').count())) return null;
+  const hold = walk.line.hold(new RegExp(`PUT .*/api/workflows/${now.id}/draft`), 3000);
+  try {
+    const what = await rename(walk, tab, now, by);
+    const message = what && (await run(walk, tab, now, by));
+    if (!message) return what;
+    await tab.page.keyboard.press('Enter');
+    await hold.seen;
+    await arrives(walk, tab, hold);
+    return `${what} and ${message}, asked for twice while that is sent`;
   } finally {
     hold.letGo();
   }

@@ -6,7 +6,7 @@ import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
 import { focus, frames, inspect, press, WORDS } from './tab.mjs';
 import { before, comesToRest } from './checks.mjs';
-import { cross, hop, leave, refused, signOut } from './crossings.mjs';
+import { cross, hop, hurry, leave, refused, signOut } from './crossings.mjs';
 
 export const flowAt = (walk, now) =>
   (now.kind === 'editor' && now.ready && !now.dialog && walk.world.flows.find((f) => f.id === now.id)) || null;
@@ -249,6 +249,7 @@ export const WEIGHTS = {
   editor: [
     [11, 'rename'],
     [2, 'leave'],
+    [0.8, 'hurry'],
     [0.6, 'refused'],
     [0.8, 'signOut'],
     [4, 'keys'],
@@ -293,6 +294,7 @@ export const DEEDS = {
   stop,
   openFlow,
   hop,
+  hurry,
   cross,
   refused,
   signOut,

@@ -58,17 +58,22 @@ export async function faultyLine(folder, pace) {
       const late = setTimeout(end, ms);
       moved.add(end);
     });
-  /** Keeps the answers to requests like this back until they are let go; `seen` says whether there is one, after so long at the latest. */
+  /** Keeps the answers to requests like this back until they are let go; `seen` says whether there is one, after so long at the latest. What it
+   * lets go resolves once it was told. */
   line.hold = (what, ms) => {
-    const hold = { what, let: null };
+    const hold = { what, let: null, ends: [] };
     hold.free = new Promise((go) => (hold.let = go));
     holds.add(hold);
     const letGo = () => {
       holds.delete(hold);
       hold.let();
+      return Promise.all(hold.ends);
     };
     let any = false;
-    hold.took = () => (any = true);
+    hold.took = (res) => {
+      any = true;
+      hold.ends.push(new Promise((go) => res.once('close', go)));
+    };
     return { letGo, seen: line.sees(what, ms).then(() => any) };
   };
   const awaited = new Map();
@@ -99,7 +104,7 @@ export async function faultyLine(folder, pace) {
     const fault = isData(req) ? WAYS[line.how](by, begins) : {};
     const asks = `${req.method} ${req.url}`;
     const held = fault.gone || fault.status ? [] : [...holds].filter((h) => h.what.test(asks));
-    for (const hold of held) hold.took();
+    for (const hold of held) hold.took(res);
     if (held.length) fault.free = Promise.all(held.map((h) => h.free));
     for (const [what, go] of [...awaited]) if (what.test(asks)) go();
     if (Object.keys(fault).length) line.told.push(`${asks.slice(0, 96)} ${JSON.stringify({ ...fault, free: fault.free && 'held back' })}`);
