@@ -105,17 +105,16 @@ export async function apart(walk, tab) {
   if (wrong) walk.finding('another workflow', `tab ${tab.n} ${wrong}`);
 }
 
-/** What did not begin is in the box again, or said. */
-export async function judgeRest(walk, tab, message) {
+/** What was written and is not sent is in the box. */
+export async function inBox(walk, tab, text, why) {
   const wrong = await atRest(walk, [tab], async () => {
-    const text = message.split(' in ')[0];
     const there = await tab.page
       .evaluate((said) => {
         const box = document.querySelector('#composer, #chatbox');
         return !box || box.value.includes(said);
       }, text)
       .catch(() => true);
-    return there || walk.line.how !== 'full' ? null : `“${text}” was refused, and is not in the box again`;
+    return there ? null : `“${text}” ${why}, and is not in the box`;
   });
   if (wrong) walk.finding('lost', `tab ${tab.n}: ${wrong}`);
 }

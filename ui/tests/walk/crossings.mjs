@@ -3,7 +3,7 @@
  * a run is told. The line keeps back what has to come late, so that no clock says what comes first.
  */
 import { pick } from './chance.mjs';
-import { apart, comesToRest, judgeRest } from './checks.mjs';
+import { apart, comesToRest, inBox } from './checks.mjs';
 import { flowAt, follow, rename, run, say } from './deeds.mjs';
 import { frames, learn, look, press } from './tab.mjs';
 
@@ -77,7 +77,7 @@ export async function hop(walk, tab, now, [a, b, c]) {
   }
 }
 
-/** Begins a run while the last change is being sent, and asks for it once more: one is begun. */
+/** Begins a run while the last change is being sent, and asks for it once more, or writes on: one is begun, and what is written stays. */
 export async function hurry(walk, tab, now, by) {
   const flow = flowAt(walk, now);
   if (!flow || !now.design || now.reading || !(await tab.page.locator('#composer').count())) return null;
@@ -86,10 +86,13 @@ export async function hurry(walk, tab, now, by) {
     const what = await rename(walk, tab, now, by);
     const message = what && (await run(walk, tab, now, by));
     if (!message) return what;
-    await tab.page.keyboard.press('Enter');
+    const more = by[1] < 0.4 ? null : `next ${walk.word()}`;
+    if (more) await tab.page.keyboard.insertText(more);
+    else await tab.page.keyboard.press('Enter');
     await hold.seen;
     await arrives(walk, tab, hold);
-    return `${what} and ${message}, asked for twice while that is sent`;
+    if (more) await inBox(walk, tab, more, 'was written while another run was begun');
+    return `${what} and ${message}, ${more ?? 'asked for twice'} while that is sent`;
   } finally {
     hold.letGo();
   }
@@ -134,7 +137,7 @@ export async function refused(walk, tab, now, by) {
     await asked;
     await comesToRest(walk, tab, 40);
     await learn(walk, tab);
-    if (how === 'full') await judgeRest(walk, tab, what);
+    if (how === 'full') await inBox(walk, tab, what.split(' in ')[0], 'was refused');
   }
   walk.line.set(before === how ? 'fine' : before);
   return what && `${what}, while the line is ${how}`;
