@@ -131,6 +131,7 @@ async function belongs(walk, tab) {
       if (now.run && now.trace && now.run !== now.trace) return `shows run ${now.run} under the address of ${now.trace}`;
     }
     if (now?.kind !== 'play' || !now.thread) return null;
+    if (now.talk && now.talk !== now.thread) return `shows session ${now.talk} under the address of ${now.thread}`;
     for (const run of now.traces) {
       const of = await threadOf(walk, run);
       if (of && of !== now.thread) return `shows run ${run} of session ${of} in session ${now.thread}`;

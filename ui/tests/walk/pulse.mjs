@@ -105,7 +105,9 @@ export function pulse({ pace, words }) {
         named = null;
       });
     }
-    if (event.type === 'click' && target.closest?.('.appr .btn')) did.push({ what: 'answer', ...at });
+    // Of the conversation that is on screen: the address of one that was just chosen comes before it.
+    if (event.type === 'click' && target.closest?.('.appr .btn'))
+      did.push({ what: 'answer', ...at, thread: held('turns')?.thread ?? at.thread });
     if (event.type === 'keydown' && event.key === 'Enter' && target.id === 'chatbox')
       did.push({ what: 'say', text: target.value, ...at, held: held('turns')?.thread ?? null });
     if (event.type !== 'keydown' || event.key !== 'Enter' || target.id !== 'composer') return;

@@ -99,7 +99,7 @@ export async function judgeAnswers(walk, tab) {
     if (!tab.answered.some(fits))
       walk.finding(
         'another run',
-        `${trace} was resumed, answered was ${tab.answered.map((a) => a.trace ?? a.thread).join(', ') || 'nothing'}`,
+        `${trace} of ${run?.thread_id} was resumed, answered was ${tab.answered.map((a) => a.trace ?? a.thread).join(', ') || 'nothing'}`,
       );
   }
 }
