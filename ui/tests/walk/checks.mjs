@@ -56,8 +56,8 @@ const running = (tab) =>
   );
 
 /** Waits a while for what goes on; what says that it runs when nothing moves any more never ends. */
-export async function comesToRest(walk, tab) {
-  for (let n = 0, quiet = 0; n < 12 && quiet < 3; n++) {
+export async function comesToRest(walk, tab, most = 12) {
+  for (let n = 0, quiet = 0; n < most && quiet < 3; n++) {
     const still = walk.line.busy === 0 && (await rests(tab)) && walk.line.busy === 0;
     quiet = still ? quiet + 1 : 0;
     const says = quiet > 2 && (await running(tab).catch(() => ''));
@@ -81,6 +81,44 @@ async function runs(walk, tab) {
   if (wrong) walk.finding('says it runs', `tab ${tab.n}: ${wrong}`);
 }
 
+/** The session of a run of an agent. */
+async function threadOf(walk, run) {
+  if (!walk.threads.has(run))
+    walk.threads.set(run, (await walk.world.api(`/api/runs/${run}?snapshots=none`).catch(() => null))?.trace.thread_id ?? null);
+  return walk.threads.get(run);
+}
+
+/** Nothing of one page is on another: no document, no draft, no run, no question. */
+export async function apart(walk, tab) {
+  await belongs(walk, tab);
+  const wrong = await atRest(walk, [tab], async () => {
+    const now = await look(tab);
+    const flow = now?.kind === 'editor' && walk.world.flows.find((f) => f.id === now.id);
+    if (!flow || !now.holds) return null;
+    if (now.holds !== flow.id) return `holds the document of ${now.holds} at ${flow.mark}`;
+    if (!now.ready || now.reading || now.dialog) return null;
+    if (!flow.hands && now.save === 'dirty') return `says of ${flow.mark} that it is not stored, which nobody has edited`;
+    if (now.save !== 'saved') return null;
+    const kept = await stored(walk.world, flow.id);
+    return kept.revision === now.revision ? null : `holds revision ${now.revision} of the draft of ${flow.mark}, which is ${kept.revision}`;
+  });
+  if (wrong) walk.finding('another workflow', `tab ${tab.n} ${wrong}`);
+}
+
+/** What was written and is not sent is in the box. */
+export async function inBox(walk, tab, text, why) {
+  const wrong = await atRest(walk, [tab], async () => {
+    const there = await tab.page
+      .evaluate((said) => {
+        const box = document.querySelector('#composer, #chatbox');
+        return !box || box.value.includes(said);
+      }, text)
+      .catch(() => true);
+    return there ? null : `“${text}” ${why}, and is not in the box`;
+  });
+  if (wrong) walk.finding('lost', `tab ${tab.n}: ${wrong}`);
+}
+
 async function belongs(walk, tab) {
   const wrong = await atRest(walk, [tab], async () => {
     const now = await look(tab);
@@ -93,6 +131,11 @@ async function belongs(walk, tab) {
       if (now.run && now.trace && now.run !== now.trace) return `shows run ${now.run} under the address of ${now.trace}`;
     }
     if (now?.kind !== 'play' || !now.thread) return null;
+    if (now.talk && now.talk !== now.thread) return `shows session ${now.talk} under the address of ${now.thread}`;
+    for (const run of now.traces) {
+      const of = await threadOf(walk, run);
+      if (of && of !== now.thread) return `shows run ${run} of session ${of} in session ${now.thread}`;
+    }
     const alien = now.said.filter((text) => {
       const meant = walk.meant.get(text);
       return meant?.thread && meant.thread !== now.thread;

@@ -6,12 +6,14 @@ import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
 import { focus, frames, inspect, press, WORDS } from './tab.mjs';
 import { before, comesToRest } from './checks.mjs';
+import { cross, hop, hurry, leave, refused, signOut } from './crossings.mjs';
 
-const flowAt = (walk, now) => (now.kind === 'editor' && now.ready && !now.dialog && walk.world.flows.find((f) => f.id === now.id)) || null;
+export const flowAt = (walk, now) =>
+  (now.kind === 'editor' && now.ready && !now.dialog && walk.world.flows.find((f) => f.id === now.id)) || null;
 const node = (id) => `.react-flow__node[data-id="${id}"] .n`;
 const ON_NODE = { dx: 20, dy: 8 };
 
-async function rename(walk, tab, now, [a, b, c]) {
+export async function rename(walk, tab, now, [a, b, c]) {
   const flow = flowAt(walk, now);
   if (!flow || !now.design || now.reading) return null;
   await before(walk, tab, flow);
@@ -74,7 +76,7 @@ async function takeOver(walk, tab, now) {
   return (await press(tab, '.strip .btn', { text: 'here' })) && 'take over';
 }
 
-async function run(walk, tab, now) {
+export async function run(walk, tab, now) {
   if (!flowAt(walk, now) || !(await focus(tab, '#composer', 'all'))) return null;
   const message = `run ${walk.word()}`;
   await tab.page.keyboard.insertText(message);
@@ -101,30 +103,11 @@ async function openFlow(walk, tab, now, [a]) {
   if (await press(tab, `a.rowlink[href*="${flow.id}"]`)) return `open ${flow.mark}`;
   return now.kind === 'workflows' ? null : (await section(tab, 'workflows')) && 'go to workflows';
 }
-/** Opens one, perhaps with a run of it, and another before that is there. */
-async function hop(walk, tab, now, [a, b, c]) {
-  if (now.dialog) return null;
-  const [one, two] = a < 0.5 ? walk.world.flows : walk.world.flows.toReversed();
-  const runs = walk.runs.get(one.id) ?? [];
-  const first = c < 0.6 && runs.length ? `?trace=${pick([...runs], b)}` : '';
-  const asks = walk.line.sees(new RegExp(first && b < 0.7 ? `GET .*/api/runs/${first.slice(7)}` : `GET .*/api/workflows/${one.id}`), 3000);
-  if (!(await follow(tab, `/studio/workflows/${one.id}/edit${first}`))) return null;
-  await asks;
-  return (await follow(tab, `/studio/workflows/${two.id}/edit`)) && `open ${one.mark}${first}, then ${two.mark} at once`;
-}
-/** Goes to the other one while the last change is being sent. */
-async function leave(walk, tab, now, by) {
-  const what = await rename(walk, tab, now, by);
-  if (!what) return null;
-  const other = walk.world.flows.find((f) => f.id !== now.id);
-  await walk.line.sees(new RegExp(`PUT .*/api/workflows/${now.id}/draft`), 3000);
-  return (await follow(tab, `/studio/workflows/${other.id}/edit`)) && `${what}, then open ${other.mark} while it is sent`;
-}
 async function go(walk, tab, now, [a]) {
   const name = pick(['workflows', 'agents', 'tools', 'traces', 'usage'], a);
   return (await section(tab, name)) && `go to ${name}`;
 }
-const follow = (tab, to) =>
+export const follow = (tab, to) =>
   tab.page
     .evaluate((path) => history.pushState(null, '', path), to)
     .then(() => true)
@@ -214,7 +197,7 @@ async function dialog(walk, tab, now, [a]) {
   return `dialog: ${hit.name}`;
 }
 
-async function say(walk, tab, now, [a]) {
+export async function say(walk, tab, now, [a]) {
   if (now.kind !== 'play' || now.dialog || !(await focus(tab, '#chatbox', 'all'))) return null;
   const message = `say ${walk.word()}`;
   await tab.page.keyboard.insertText(message);
@@ -252,7 +235,7 @@ const restart = async (walk, tab, now, [a]) => {
 
 const any = [
   [0.7, 'wait'],
-  [0.8, 'hop'],
+  [1.2, 'hop'],
   [1, 'line'],
   [0.5, 'fine'],
   [0.15, 'restart'],
@@ -265,7 +248,10 @@ const any = [
 export const WEIGHTS = {
   editor: [
     [11, 'rename'],
-    [1.5, 'leave'],
+    [2, 'leave'],
+    [0.8, 'hurry'],
+    [0.6, 'refused'],
+    [0.8, 'signOut'],
     [4, 'keys'],
     [5, 'history'],
     [3, 'mode'],
@@ -281,7 +267,18 @@ export const WEIGHTS = {
     ...any,
   ],
   form: [[10, 'type'], [6, 'saveForm'], [1, 'openFlow'], [1, 'go'], [1.5, 'openForm'], [0.5, 'openChat'], [1.5, 'theirs'], ...any],
-  play: [[8, 'say'], [7, 'session'], [3, 'answer'], [2, 'stop'], [1, 'openFlow'], [0.7, 'openForm'], ...any],
+  play: [
+    [8, 'say'],
+    [6, 'session'],
+    [4, 'cross'],
+    [3, 'answer'],
+    [2, 'stop'],
+    [1, 'refused'],
+    [1, 'signOut'],
+    [1, 'openFlow'],
+    [0.7, 'openForm'],
+    ...any,
+  ],
   other: [[6, 'openFlow'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
 };
 export const DEEDS = {
@@ -297,7 +294,11 @@ export const DEEDS = {
   stop,
   openFlow,
   hop,
-  wait: comesToRest,
+  hurry,
+  cross,
+  refused,
+  signOut,
+  wait: (walk, tab) => comesToRest(walk, tab),
   go,
   openForm,
   openChat,

@@ -22,8 +22,10 @@ const WAYS = {
   deaf: (x) => (x < 0.3 ? { lost: true } : {}),
   out: () => ({ status: 401, code: 'unauthenticated' }),
   // What was begun is cut, and whoever comes back is not known any more.
-  ends: (x, begins) => (begins ? { bytes: 150 + Math.floor(x * 900) } : { status: 401, code: 'unauthenticated' }),
+  ends: (x, begins) => (begins ? { events: 1 + Math.floor(x * 4) } : { status: 401, code: 'unauthenticated' }),
   off: () => ({ gone: true }),
+  /** No run and no turn begins; whatever else is asked for is answered. */
+  full: (x, begins) => (begins ? { status: 429, code: 'too_many_runs', headers: { 'Retry-After': '1' } } : {}),
 };
 export const LINES = Object.keys(WAYS);
 
@@ -41,7 +43,9 @@ export async function faultyLine(folder, pace) {
     pace,
     busy: 0,
     stored: () => undefined,
+    turns: 0,
   };
+  const holds = new Set();
   const moved = new Set();
   /** Resolves when something that was asked for has ended, or after so long. */
   line.moves = (ms) =>
@@ -54,6 +58,24 @@ export async function faultyLine(folder, pace) {
       const late = setTimeout(end, ms);
       moved.add(end);
     });
+  /** Keeps the answers to requests like this back until they are let go; `seen` says whether there is one, after so long at the latest. What it
+   * lets go resolves once it was told. */
+  line.hold = (what, ms) => {
+    const hold = { what, let: null, ends: [] };
+    hold.free = new Promise((go) => (hold.let = go));
+    holds.add(hold);
+    const letGo = () => {
+      holds.delete(hold);
+      hold.let();
+      return Promise.all(hold.ends);
+    };
+    let any = false;
+    hold.took = (res) => {
+      any = true;
+      hold.ends.push(new Promise((go) => res.once('close', go)));
+    };
+    return { letGo, seen: line.sees(what, ms).then(() => any) };
+  };
   const awaited = new Map();
   /** Resolves when something like this is asked for, or after so long. */
   line.sees = (what, ms) =>
@@ -78,10 +100,14 @@ export async function faultyLine(folder, pace) {
     line.seen.set(key, nth);
     // A host that is full stays full for a while.
     const by = line.how === 'busy' ? lot(line.seed, line.turns, key) : lot(line.seed, line.step, key, nth);
-    const begins = req.method === 'POST' && /\/stream$/.test(req.url);
+    const begins = req.method === 'POST' && /\/stream$/.test(req.url.split('?')[0]);
     const fault = isData(req) ? WAYS[line.how](by, begins) : {};
-    for (const [what, go] of [...awaited]) if (what.test(`${req.method} ${req.url}`)) go();
-    if (Object.keys(fault).length) line.told.push(`${req.method} ${req.url.slice(0, 90)} ${JSON.stringify(fault)}`);
+    const asks = `${req.method} ${req.url}`;
+    const held = fault.gone || fault.status ? [] : [...holds].filter((h) => h.what.test(asks));
+    for (const hold of held) hold.took(res);
+    if (held.length) fault.free = Promise.all(held.map((h) => h.free));
+    for (const [what, go] of [...awaited]) if (what.test(asks)) go();
+    if (Object.keys(fault).length) line.told.push(`${asks.slice(0, 96)} ${JSON.stringify({ ...fault, free: fault.free && 'held back' })}`);
     if (fault.gone) return req.socket.destroy();
     if (fault.status) {
       req.resume();
@@ -114,27 +140,47 @@ function listen(line, req) {
   return (status) => status < 300 && line.stored(form[1], form[2], JSON.parse(Buffer.concat(parts).toString()));
 }
 
-function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
+/** Gives what is let through of a chunk: it itself until so many bytes or events are told. */
+function limit(bytes, events) {
+  let [left, many] = [bytes, events];
+  return (chunk) => {
+    let end = 0;
+    while (many > 0 && many < Infinity && (end = chunk.indexOf('\n\n', end)) >= 0) {
+      end += 2;
+      many--;
+    }
+    left -= chunk.length;
+    if (many <= 0) return chunk.subarray(0, end);
+    return left <= 0 ? Buffer.from(chunk) : chunk;
+  };
+}
+
+function pass(line, req, res, { after = 0, bytes = Infinity, events = Infinity, lost = false, free = null }) {
   const heard = listen(line, req);
   const onward = request({ host: '127.0.0.1', port: line.upstream, path: req.url, method: req.method, headers: req.headers }, (reply) => {
-    let left = bytes;
+    const rest = limit(bytes, events);
     heard(reply.statusCode);
     if (lost) {
       reply.resume();
       return req.socket.destroy();
     }
     if (line.folder && /text\/html/.test(reply.headers['content-type'] ?? '')) return whole(line, reply, res);
-    setTimeout(() => {
+    const tell = () => {
       res.writeHead(reply.statusCode, reply.headers);
       res.flushHeaders();
       reply.on('data', (chunk) => {
-        res.write(chunk);
-        left -= chunk.length;
-        if (left <= 0) req.socket.destroy();
+        const some = rest(chunk);
+        if (some === chunk) return res.write(chunk);
+        reply.pause().removeAllListeners('data');
+        // What was let through arrives before the line is cut.
+        res.write(some, () => req.socket.destroy());
       });
       reply.on('end', () => res.end());
       reply.on('error', () => req.socket.destroy());
-    }, after / line.pace);
+    };
+    const soon = () => setTimeout(tell, after / line.pace);
+    if (free) void free.then(soon);
+    else soon();
   });
   onward.on('error', () => {
     if (!res.headersSent) refuse(res, 502, 'bad_gateway');

@@ -105,7 +105,9 @@ export function pulse({ pace, words }) {
         named = null;
       });
     }
-    if (event.type === 'click' && target.closest?.('.appr .btn')) did.push({ what: 'answer', ...at });
+    // Of the conversation that is on screen: the address of one that was just chosen comes before it.
+    if (event.type === 'click' && target.closest?.('.appr .btn'))
+      did.push({ what: 'answer', ...at, thread: held('turns')?.thread ?? at.thread });
     if (event.type === 'keydown' && event.key === 'Enter' && target.id === 'chatbox')
       did.push({ what: 'say', text: target.value, ...at, held: held('turns')?.thread ?? null });
     if (event.type !== 'keydown' || event.key !== 'Enter' || target.id !== 'composer') return;
@@ -126,10 +128,26 @@ export function pulse({ pace, words }) {
 
   /** What was said and is known to have begun: it is not offered to be sent once more. */
   const begun = new Set();
+  const begins = ({ view }) => {
+    if (view?.traceId && view.input) begun.add(view.input);
+  };
+  let heard = null;
+  const sessions = new WeakMap();
+  let many = 0;
+  /** A number for each session that a page has made. */
+  const nth = (session) => {
+    if (!session) return null;
+    if (!sessions.has(session)) sessions.set(session, ++many);
+    return `${performance.timeOrigin} ${sessions.get(session)}`;
+  };
   const watch = () => {
     // To search for a store takes its time: only where it has to be.
-    const run = document.getElementById('composer') && held('streaming')?.view;
-    if (run?.traceId && run.input) begun.add(run.input);
+    const run = document.getElementById('composer') && held('streaming');
+    if (run) begins(run);
+    if (run && heard !== known.streaming) {
+      heard = known.streaming;
+      heard.subscribe(begins);
+    }
     const turns = document.getElementById('chatbox') ? (held('turns')?.turns ?? []) : [];
     for (const [n, turn] of turns.entries()) if (turn.trace && turns[n - 1]?.role === 'user') begun.add(turns[n - 1].text);
     later(watch, 120);
@@ -152,6 +170,8 @@ export function pulse({ pace, words }) {
     const nodes = [...document.querySelectorAll('.react-flow__node[data-id]')];
     const shown = document.querySelector('main span[hidden]')?.textContent ?? '';
     const edits = at.kind === 'workflows' && at.sub === 'edit';
+    const view = edits ? held('streaming') : null;
+    const chat = at.sub === 'playground' ? held('turns') : null;
     return {
       ...at,
       kind: edits
@@ -172,6 +192,8 @@ export function pulse({ pace, words }) {
         !document.querySelector('#page .skel'),
       design: s?.mode === 'design',
       reading: s?.readOnly === 'other',
+      holds: edits ? (s?.workflow?.id ?? null) : null,
+      revision: s?.draftRevision ?? null,
       save: s?.save,
       note: document.querySelector('.savednote')?.textContent ?? '',
       doc: docOf(s?.graph),
@@ -179,8 +201,13 @@ export function pulse({ pace, words }) {
         nodes.map((n) => [n.dataset.id, n.querySelector('.n b.trunc')?.textContent ?? '']).filter(([id]) => !id.startsWith('note_')),
       ),
       far: !!document.querySelector('.react-flow__node .n.lod'),
-      run: edits ? (held('streaming')?.view?.traceId ?? null) : null,
-      said: at.sub === 'playground' ? (held('turns')?.turns ?? []).filter((x) => x.role === 'user').map((x) => x.text ?? '') : [],
+      run: view?.view?.traceId ?? null,
+      status: view?.view?.status ?? null,
+      session: nth(view?.session),
+      said: (chat?.turns ?? []).filter((x) => x.role === 'user').map((x) => x.text ?? ''),
+      traces: [...new Set([...(chat?.turns ?? []).map((x) => x.trace), chat?.pause?.run].filter(Boolean))],
+      opening: !!chat?.opening,
+      talk: chat?.thread ?? null,
       offered: offered(),
       value: field()?.value ?? null,
       marked: (document.querySelector('.top')?.textContent ?? '').includes(words.unsaved),

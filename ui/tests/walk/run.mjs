@@ -18,6 +18,8 @@ const seconds = env.SECONDS ? Number(env.SECONDS) : env.STEPS || env.SEED ? null
 /** When the time is over, walks go no further; without a time, they go as far as they are told. */
 const until = seconds === null ? Infinity : Date.now() + seconds * 1000;
 const most = env.STEPS ? Number(env.STEPS) : seconds === null ? 0 : Infinity;
+/** Without GO_ON, the others stop where one has found something. */
+const over = () => Date.now() > until || (!goOn && wrong.length > 0);
 const picture = env.SHOTS ?? null;
 const ignore = env.IGNORE ? new RegExp(env.IGNORE) : null;
 const only = env.ONLY ? new RegExp(env.ONLY) : null;
@@ -58,7 +60,7 @@ async function borrow() {
 async function oneWalk(host, line) {
   const mine = seed++;
   const { browser, back } = await borrow();
-  const options = { browser, host, line, pace: PACE, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only, until };
+  const options = { browser, host, line, pace: PACE, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only, over };
   const result = await play(options);
   steps += result.did;
   walks++;
@@ -73,7 +75,7 @@ async function oneWalk(host, line) {
     lines.push(`✗ SEED=${mine}, after ${result.findings[0].at} steps, ${Math.round((Date.now() - began) / 1000)} s`);
     for (const f of result.findings) lines.push(`  ${f.kind}: ${f.text}`);
     if (env.SHRINK !== '0') {
-      const small = await shrink({ ...options, until: Infinity }, result, Number(env.SHRINK ?? 120));
+      const small = await shrink({ ...options, over: () => false }, result, Number(env.SHRINK ?? 120));
       lines.push(`  ${small.steps.length} steps are enough: ${small.last.findings.map((f) => `${f.kind}: ${f.text}`)[0]}`);
       lines.push(...small.last.done.map((text) => `    ${text}`));
     } else lines.push(...result.done.slice(-14).map((text) => `    ${text}`), ...result.told.slice(-8).map((text) => `    line: ${text}`));

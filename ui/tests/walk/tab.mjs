@@ -6,7 +6,7 @@ export const WORDS = { undo: 'Undo', redo: 'Redo', reading: 'open in another tab
 
 export async function openTab(context, walk, n) {
   const page = await context.newPage();
-  const tab = { n, page, form: walk.world.forms[n], tool: walk.world.tools[n], resumed: [], answered: [] };
+  const tab = { n, page, form: walk.world.forms[n], tool: walk.world.tools[n], resumed: [], answered: [], puts: new Map() };
   const { finding } = walk;
   page.on('dialog', (dialog) => void dialog.accept().catch(() => undefined));
   page.on('pageerror', (e) => finding('page error', `${e.message} ${String(e.stack).split('\n')[1] ?? ''}`));
@@ -99,7 +99,7 @@ export async function judgeAnswers(walk, tab) {
     if (!tab.answered.some(fits))
       walk.finding(
         'another run',
-        `${trace} was resumed, answered was ${tab.answered.map((a) => a.trace ?? a.thread).join(', ') || 'nothing'}`,
+        `${trace} of ${run?.thread_id} was resumed, answered was ${tab.answered.map((a) => a.trace ?? a.thread).join(', ') || 'nothing'}`,
       );
   }
 }
@@ -120,6 +120,7 @@ function asked(tab, walk, request) {
   const draft = /^\/api\/workflows\/([^/]+)\/draft$/.exec(path);
   if (draft && request.method() === 'PUT') {
     const flow = world.flows.find((f) => f.id === draft[1]);
+    tab.puts.set(draft[1], (tab.puts.get(draft[1]) ?? 0) + 1);
     const ids = Object.keys(docOf(body().graph));
     if (flow && ids.some((id) => /_[ab]$/.test(id) && !id.endsWith(`_${flow.mark}`)))
       finding('another workflow', `the document of another workflow was sent as the draft of ${flow.mark}: ${ids.join(' ')}`);
@@ -134,7 +135,11 @@ function asked(tab, walk, request) {
   const chat = /^\/agents\/([^/]+)\/chat\/stream$/.exec(path);
   if (run || chat) {
     const { message, thread_id } = body();
-    walk.sent.set(message, { id: (run ?? chat)[1], thread: thread_id ?? null });
+    const key = request.headers()['idempotency-key'];
+    const before = walk.sent.get(message);
+    // No hand says the same twice; what was refused is in the box again, and is written over.
+    if (before && before.key !== key) finding('twice', `“${message}” was sent twice, each as something of its own`);
+    walk.sent.set(message, { id: (run ?? chat)[1], thread: thread_id ?? null, key });
     judge(walk, message);
   }
   const resume = /\/(?:traces|runs)\/([^/]+)\/resume\/stream$/.exec(path);

@@ -48,7 +48,8 @@ function begin({ world, host, line, seed, ignore, pace }) {
     hostDown: false,
     meant: new Map(),
     sent: new Map(),
-    runs: new Map(),
+    runs: new Map(world.flows.map((f) => [f.id, new Set(f.run ? [f.run] : [])])),
+    threads: new Map(),
   };
   const began = Date.now();
   walk.address = `http://127.0.0.1:${line.port}/studio`;
@@ -72,7 +73,17 @@ function begin({ world, host, line, seed, ignore, pace }) {
 /** What is looked at in passing. */
 function remember(walk, tab, now) {
   if (now.offered) walk.finding('offered again', `tab ${tab.n} offers to send “${now.offered}” again, which has begun`);
+  wiped(walk, tab, now);
   if (now.run && now.ready && now.run === now.trace) walk.runs.set(now.id, (walk.runs.get(now.id) ?? new Set()).add(now.run));
+}
+
+/** A run that a page shows stays until another one is shown: it is not gone from a page that goes on. */
+function wiped(walk, tab, now) {
+  const was = tab.shown;
+  const here = now.kind === 'editor' && now.ready && now.session;
+  if (here && was?.session === now.session && now.status === 'idle')
+    walk.finding('wiped', `tab ${tab.n} shows nothing of run ${was.run} any more, which it has shown`);
+  tab.shown = here && now.run ? { session: now.session, run: now.run } : here && was?.session === now.session ? was : null;
 }
 
 async function stepOf(walk, tab, step, only) {
@@ -88,7 +99,7 @@ async function stepOf(walk, tab, step, only) {
 }
 
 /** Gives what was found, what was done, and how many steps that were. */
-export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, until = Infinity }) {
+export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, over }) {
   const world = await makeWorld(host.base);
   const walk = begin({ world, host, line, seed, ignore, pace });
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 0.5, reducedMotion: 'reduce' });
@@ -112,7 +123,7 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
         if (step.wait) await pause(step.wait / pace);
         // What could not be done may be possible once something was answered.
       } else await line.moves(200 / pace);
-      if (walk.findings.length || Date.now() > until) break;
+      if (walk.findings.length || over()) break;
     }
     if (!walk.findings.length) await check(walk, context, tabs);
     if (walk.findings.length && picture)

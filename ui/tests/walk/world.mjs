@@ -53,6 +53,20 @@ export function apiOf(base) {
   };
 }
 
+/** Begins a turn of an agent and hears it to its end. */
+async function talk(base, agent, message) {
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-Requested-With': 'walk',
+    Origin: new URL(base).origin,
+    Accept: 'text/event-stream',
+  };
+  const answer = await fetch(`${base}/agents/${agent}/chat/stream`, { method: 'POST', headers, body: JSON.stringify({ message }) });
+  if (!answer.ok) throw new Error(`the turn of ${agent}: ${answer.status}`);
+  await answer.text();
+}
+
+/** Two sessions and a run of each workflow wait for a person from the beginning. */
 export async function makeWorld(base) {
   const api = apiOf(base);
   const make = (path, body) => api(path, { method: 'POST', body: JSON.stringify(body) });
@@ -68,7 +82,18 @@ export async function makeWorld(base) {
   for (const mark of ['a', 'b']) {
     const g = graph(mark, clerk.id);
     const made = await make('/api/workflows', { name: `Walk ${mark}`, graph: g });
-    flows.push({ id: made.id, mark, doc: docOf(g), log: [docOf(g)], presses: [], versions: [], hands: false, touched: false });
+    const { trace_id } = await make(`/workflows/${made.id}/run`, { message: `begin ${mark}` });
+    flows.push({
+      id: made.id,
+      run: trace_id,
+      mark,
+      doc: docOf(g),
+      log: [docOf(g)],
+      presses: [],
+      versions: [],
+      hands: false,
+      touched: false,
+    });
   }
   const forms = [];
   for (const n of [0, 1]) {
@@ -83,6 +108,7 @@ export async function makeWorld(base) {
     tools.push({ id: made.id, was: new Set(['begin']), typed: null });
   }
   const talker = await make('/api/agents', { name: 'Talker', provider: 'script', model: 'slow', instructions: 'Talk.' });
+  await Promise.all([talk(base, clerk.id, 'first'), talk(base, clerk.id, 'second')]);
   return { base, api, flows, forms, tools, talker, clerk };
 }
 
@@ -90,7 +116,7 @@ export async function makeWorld(base) {
 export async function stored(world, id) {
   const workflow = await world.api(`/api/workflows/${id}`);
   const draft = await world.api(`/api/workflows/${id}/draft`).catch(() => null);
-  return { doc: docOf(draft?.graph ?? workflow.graph), version: docOf(workflow.graph), isDraft: !!draft };
+  return { doc: docOf(draft?.graph ?? workflow.graph), version: docOf(workflow.graph), revision: draft?.draft_revision ?? null };
 }
 
 export const tidyWorld = (world) =>

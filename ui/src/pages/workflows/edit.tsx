@@ -1,24 +1,24 @@
 /** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
 import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
-import { useCallback, useEffect, useEffectEvent, useState, type ReactElement } from 'react';
+import { useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
 import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { shortId } from '../../i18n/figures';
 import { Failure, SkeletonGraph } from '../../parts/states';
-import { toast, toastError } from '../../parts/toast';
+import { toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
-import { clearComposer, putBack, useComposer } from '../../editor/composer';
+import { clearComposer, useComposer } from '../../editor/composer';
 import { findNode } from '../../graph/document';
 import { fitAll } from '../../editor/fit';
 import { untouched } from '../../editor/follow';
 import { panel } from '../../editor/panel';
 import { DocumentSession } from '../../editor/session';
+import { startRun } from '../../editor/start';
 import { useEditor, tell, select } from '../../editor/store';
-import { openTrials, trialFor, useTrials } from '../../editor/trials';
+import { openTrials } from '../../editor/trials';
 import { Workbench } from '../../editor/workbench';
-import { tellRefusal } from '../../run/refusal';
 import { RunSession } from '../../run/session';
 import { useRun } from '../../run/store';
 import { useAddress } from '../../shell/place';
@@ -155,42 +155,5 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
       })
       .catch(toastError);
   }, [again]);
-  const run = useCallback(async (message: string, only?: { node: string; state: Record<string, unknown> }): Promise<void> => {
-    const { files } = useComposer.getState();
-    const state = only?.state ?? useComposer.getState().state;
-    const { session } = useRun.getState();
-    try {
-      await useEditor.getState().session?.flush();
-    } catch (error) {
-      return toastError(error);
-    }
-    const { workflow, hasDraft, graph, conflict } = useEditor.getState();
-    if (!workflow || !session?.here) return;
-    // What would run is not what is shown.
-    if (conflict) return tell({ asking: true });
-    const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
-    const { said, sentFiles } = useComposer.getState();
-    tell({ mode: 'run' });
-    panel({ dock: 'timeline' });
-    useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
-    const end = await session.start(workflow.id, {
-      message,
-      ...(Object.keys(state).length ? { state } : {}),
-      ...(files.length ? { attachments: files } : {}),
-      ...(hasDraft ? { draft: true } : {}),
-      ...(trial ? { trial: { ...trial } } : {}),
-    });
-    if (end.kind !== 'refused' || !session.here) return;
-    useComposer.setState({ said, sentFiles });
-    if (!only) putBack(message, files);
-    if (end.problem.code === 'graph_invalid') {
-      tell({ mode: 'design' });
-      panel({ dock: 'problems' });
-      toast(t('run.invalid'), { fail: true });
-    } else {
-      tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' });
-      tellRefusal(end);
-    }
-  }, []);
-  return <Workbench schema={schema} providers={providers} onRun={(m, only) => void run(m, only)} />;
+  return <Workbench schema={schema} providers={providers} onRun={(m, only) => void startRun(m, only)} />;
 }

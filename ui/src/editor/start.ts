@@ -1,0 +1,67 @@
+/** Owns starting a run of the document in view. */
+import { t } from '../i18n';
+import { toast, toastError } from '../parts/toast';
+import { tellRefusal } from '../run/refusal';
+import type { RunSession } from '../run/session';
+import { useRun } from '../run/store';
+import { putBack, useComposer } from './composer';
+import { panel } from './panel';
+import { tell, useEditor } from './store';
+import { trialFor, useTrials } from './trials';
+
+interface Only {
+  node: string;
+  state: Record<string, unknown>;
+}
+/** Pages that are about to begin a run: asked once more meanwhile, they begin no second one. */
+const beginning = new WeakSet<RunSession>();
+
+export async function startRun(message: string, only?: Only): Promise<void> {
+  const { session } = useRun.getState();
+  if (!session || beginning.has(session)) return;
+  const { files, said, sentFiles } = useComposer.getState();
+  const state = only?.state ?? useComposer.getState().state;
+  // At once: what is written while the document is being stored is not of this run.
+  useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
+  const back = (): void => {
+    if (!session.here) return;
+    useComposer.setState({ said, sentFiles });
+    if (!only) putBack(message, files);
+  };
+  beginning.add(session);
+  try {
+    await useEditor.getState().session?.flush();
+  } catch (error) {
+    back();
+    return toastError(error);
+  } finally {
+    beginning.delete(session);
+  }
+  const { workflow, hasDraft, graph, conflict } = useEditor.getState();
+  if (!workflow || !session.here) return;
+  // What would run is not what is shown.
+  if (conflict) {
+    back();
+    return tell({ asking: true });
+  }
+  const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
+  tell({ mode: 'run' });
+  panel({ dock: 'timeline' });
+  const end = await session.start(workflow.id, {
+    message,
+    ...(Object.keys(state).length ? { state } : {}),
+    ...(files.length ? { attachments: files } : {}),
+    ...(hasDraft ? { draft: true } : {}),
+    ...(trial ? { trial: { ...trial } } : {}),
+  });
+  if (end.kind !== 'refused' || !session.here) return;
+  back();
+  if (end.problem.code === 'graph_invalid') {
+    tell({ mode: 'design' });
+    panel({ dock: 'problems' });
+    toast(t('run.invalid'), { fail: true });
+  } else {
+    tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' });
+    tellRefusal(end);
+  }
+}
