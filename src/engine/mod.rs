@@ -15,6 +15,7 @@ pub use crate::engine::calls::tool_calls::ToolEnd;
 pub use crate::engine::calls::values::ValueCall;
 pub use crate::engine::drive::context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use crate::engine::feed::stream::{EventStream, Follow, From};
+pub(crate) use crate::engine::leases::owner::prepare;
 pub use crate::engine::leases::{Finished, Working};
 pub use crate::engine::log::journal::Boundary;
 pub use crate::engine::runs::answer::{Again, Reply, resume, retry};

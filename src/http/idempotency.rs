@@ -37,12 +37,6 @@ pub(super) async fn answer_of(studio: &Studio, scope: &Scope, key: &RequestKey) 
     }
 }
 
-/// Keeps the answer to a request with the key.
-pub(super) async fn keep(studio: &Studio, scope: &Scope, key: RequestKey, answer: Value) -> Result<()> {
-    let (tenant, now) = (scope.tenant.clone(), studio.world().clock.now());
-    Ok(studio.world().store.write(move |tx| request_keys::keep(tx, &tenant, &key, &answer, now)).await?)
-}
-
 /// Why a request with a key was refused: another one with the key may have been accepted at the same time.
 pub(super) async fn refusal(studio: &Studio, scope: &Scope, key: &RequestKey, error: Error) -> Error {
     match seen(studio, scope, key).await {

@@ -141,11 +141,11 @@ impl Knowledge {
 
     /// Gives back what dead owners hold.
     async fn free_abandoned(&self, worker: &Worker) -> Result<(), StoreError> {
-        let holders = self.store.read(readings::holders).await?;
         self.store.know_time().await?;
+        let (holders, last_due) = self.store.read(|tx| Ok((readings::holders(tx)?, readings::last_due_at(tx)?))).await?;
         let (now, until) = (self.common_time(), self.lease());
         let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
-        if self.store.read(readings::last_due_at).await?.is_some_and(|last| last > far) {
+        if last_due.is_some_and(|last| last > far) {
             self.store.write(move |tx| readings::call_back(tx, far, now)).await?;
         }
         let gone: Vec<String> = holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| (worker.is_gone)(owner)).collect();

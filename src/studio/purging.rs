@@ -110,7 +110,7 @@ impl Studio {
     /// Cancels a paused run and removes it; false when somebody answered it meanwhile.
     async fn give_up(&self, tenant: &str, run: Id, fence: i64) -> Result<bool> {
         let scope = Scope { tenant: tenant.into(), user: None };
-        if !engine::cancel_paused(self.world(), &scope.tenant, run, fence).await? {
+        if !engine::cancel_paused(self.world(), &scope.tenant, run, fence, None).await? {
             return Ok(false);
         }
         match self.delete_run(&scope, &run.to_string()).await {

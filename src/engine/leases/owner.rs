@@ -7,6 +7,11 @@ use crate::model::Id;
 /// The running kernel and the process namespace: where process numbers mean the same. Empty where that cannot be told.
 static PLACE: LazyLock<String> = LazyLock::new(|| place().unwrap_or_default());
 
+/// Makes what is the same for all engines of a process, before any of them is used: a fork would leave it half made.
+pub(crate) fn prepare() {
+    LazyLock::force(&PLACE);
+}
+
 /// A name that is unique among engines: place, process, when the process began, id.
 pub(in crate::engine) fn name(id: Id) -> Arc<str> {
     let process = std::process::id();

@@ -23,6 +23,8 @@ use crate::store::runs::{RunRow, queue};
 
 /// Other engines may hold longer leases than this one, but not much longer than this, in milliseconds.
 const LONGEST_LEASE: i64 = 3_600_000;
+/// A clock was wrong where a queued run waits for longer: other processes may have a longer `queue_backoff` than this one.
+const FAR_AHEAD: i64 = 86_400_000;
 /// Runs that are taken over at once.
 const TAKEN: usize = 64;
 
@@ -85,8 +87,7 @@ impl World {
         }
         // A clock that jumped, or a process that stood still: what is driven here is not abandoned, nor what another claim of this engine
         // has just taken.
-        let alone = self.taking.load(Ordering::SeqCst) == 1;
-        let own = self.renew_all().await? && alone;
+        let own = self.renew_all().await?;
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
         let (sync, world) = (sync.min(most), Arc::clone(self));
         let owner = Arc::clone(self.owner());
@@ -99,6 +100,7 @@ impl World {
             let (here, until) = (world.common_time(), lease(&world).unwrap_or_default());
             // What was renewed or claimed since is not over, and not far away, whatever the clock did meanwhile.
             let (now, far) = (now.min(here), latest.max(far(here, until)));
+            let own = own && world.taking.load(Ordering::SeqCst) == 1;
             let held = world.active.lock().keys().map(Id::to_string).collect();
             let lapsed = Lapsed { now, far, sync, most, own, held };
             let rows = queue::claim_expired(tx, &owner, until, &lapsed)?;
@@ -117,7 +119,7 @@ impl World {
     /// Makes available what was queued while the clock was far ahead: it would wait until the clock is there again.
     async fn call_back_queued(&self, last_due: Option<Timestamp>, now: Timestamp) -> Result<()> {
         let backoff = i64::try_from(self.config.queue_backoff).unwrap_or(i64::MAX).saturating_mul(2_000);
-        let far = Timestamp(now.0.saturating_add(backoff).saturating_add(LONGEST_LEASE));
+        let far = Timestamp(now.0.saturating_add(backoff).saturating_add(FAR_AHEAD));
         if last_due.is_some_and(|last| last > far) {
             let name = self.config.queue.clone();
             self.store.write(move |tx| queue::call_back(tx, &name, far, now)).await?;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::engine::drive::node_at_work;
 use crate::engine::log::journal::Ownership;
 use crate::engine::log::spans::{self, Watch};
@@ -16,8 +18,9 @@ use crate::model::event::{Entry, Event};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::log::Append;
-use crate::store::runs::{RunRow, queue};
 use crate::store::runs;
+use crate::store::runs::{RunRow, queue};
+use crate::store::upkeep::request_keys::RequestKey;
 
 /// Cancels a run: at once if no worker holds it, else by a request to its owner. Returns the status afterwards.
 ///
@@ -43,7 +46,7 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
                 }
             }
             Status::Running | Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => {
-                if cancel_resting(world, tenant, &row).await? {
+                if cancel_resting(world, tenant, &row, None).await? {
                     return Ok((id, Status::Cancelled));
                 }
             }
@@ -52,16 +55,20 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
 }
 
-/// Cancels a run that is paused with this fence; false when somebody answered, cancelled or removed it meanwhile.
+/// The key of a request, and the answer to whoever sends it again.
+type Kept = Option<(RequestKey, Value)>;
+
+/// Cancels a run that is paused with this fence; false when somebody answered, cancelled or removed it meanwhile. The answer to its request
+/// is kept with it.
 ///
 /// # Errors
 /// The store; a log that cannot be read now.
-pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64) -> Result<bool> {
+pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64, kept: Kept) -> Result<bool> {
     let scope = Arc::clone(tenant);
     let row = world.store.read(move |tx| runs::get(tx, &scope, &run)).await?;
     let is_paused = |row: &RunRow| row.fence == fence && Status::parse(&row.status).is_some_and(Status::paused);
     match row.filter(is_paused) {
-        Some(row) => cancel_resting(world, tenant, &row).await,
+        Some(row) => cancel_resting(world, tenant, &row, kept).await,
         None => Ok(false),
     }
 }
@@ -121,18 +128,18 @@ async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id, fence: Op
 
 
 /// Ends a run without an owner; false if a worker has taken it meanwhile.
-async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, row: &RunRow) -> Result<bool> {
+async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, row: &RunRow, kept: Kept) -> Result<bool> {
     let loaded = load::load(world, tenant, &row.id.to_string()).await;
     let folded = loaded.and_then(|loaded| loaded.fold(None).map(|run| (loaded, run)));
     match folded {
-        Ok((loaded, run)) if loaded.row.fence == row.fence => cancel_loaded(world, tenant, &loaded, run).await,
+        Ok((loaded, run)) if loaded.row.fence == row.fence => cancel_loaded(world, tenant, &loaded, run, kept).await,
         Ok(_) => Ok(false),
         Err(error) if unreadable::is_lasting(&error) => unreadable::end(world, tenant, row.id, row.fence, None).await,
         Err(error) => Err(error),
     }
 }
 
-async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, mut run: Run) -> Result<bool> {
+async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, mut run: Run, kept: Kept) -> Result<bool> {
     let ownership = Ownership {
         owner: Arc::clone(world.owner()),
         fence: loaded.row.fence + 1,
@@ -164,7 +171,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
     append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
     let cut = recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    let taken = reopen::take(world, loaded.row.fence, append, None, None).await?.is_some();
+    let taken = reopen::take(world, loaded.row.fence, append, kept, None).await?.is_some();
     if taken {
         watch.begun(world);
     }

@@ -26,7 +26,7 @@ pub(in crate::engine) fn is_lasting(error: &Error) -> bool {
 pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64, fault: Option<Fault>) -> Result<bool> {
     let scope = Arc::clone(tenant);
     let row = world.store.read(move |tx| runs::get(tx, &scope, &run)).await?;
-    let Some(row) = row.filter(|row| row.fence == fence) else { return Ok(false) };
+    let Some(row) = row.filter(|row| row.fence == fence && row.finished_at.is_none()) else { return Ok(false) };
     let (now, why) = (world.clock.now(), fault.clone());
     let error = fault.as_ref().map(|fault| projection::error_json(fault, None));
     let (status, events) = match fault {

@@ -47,6 +47,7 @@ pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
 /// Makes what libraries and routes make once, with their first use.
 fn prepare() {
     crate::model::prepare();
+    crate::engine::prepare();
     crate::studio::prepare();
     crate::http::prepare();
     drop(jiff::tz::TimeZone::get("UTC"));

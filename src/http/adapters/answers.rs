@@ -9,6 +9,8 @@ use tokio::sync::mpsc;
 use super::decide::{self, Answer};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
+use crate::model::run::Status;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::runs::requests::ResumeRequest;
 use crate::studio::{Scope, Standing, Studio};
 
@@ -24,17 +26,20 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Cancels the run at one of its pauses. Returns what is told of the run, as [`crate::studio::Started::told`] does.
+    /// Cancels the run at one of its pauses. Returns what is told of the run, as [`crate::studio::Started::told`] does; it is kept under
+    /// the key.
     ///
     /// A pause that is not open any more cancels nothing.
-    pub(super) async fn cancel(&self, pause: &str) -> Result<Value> {
+    pub(super) async fn cancel(&self, pause: &str, key: Option<RequestKey>) -> Result<Value> {
         for _ in 0..TRIES {
             let standing = self.studio.standing(&self.scope, &self.run).await?;
             if !standing.status.paused() || !standing.pauses.iter().any(|open| open.id.to_string() == pause) {
                 return Err(decide::not_open(Some(&standing), decide::NOT_OPEN));
             }
-            if self.studio.cancel_paused(&self.scope, standing.run, standing.fence).await? {
-                return Ok(json!({"trace_id": self.run, "thread_id": standing.thread, "pause_id": pause, "after": standing.last}));
+            let told = json!({"trace_id": self.run, "thread_id": standing.thread, "pause_id": pause, "after": standing.last});
+            let kept = key.clone().map(|key| (key, told.clone()));
+            if self.studio.cancel_paused(&self.scope, standing.run, standing.fence, kept).await? {
+                return Ok(told);
             }
         }
         Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
@@ -85,8 +90,8 @@ impl Answered {
         let behind = From { after: last + 1, ..From::default() };
         match answer {
             Answer::Given => Ok(behind),
-            Answer::Cancel(pause) => match self.cancel(&pause).await {
-                Err(error) if error.kind == Kind::PauseNotPending && self.was_answered(&pause).await => Ok(behind),
+            Answer::Cancel(pause) => match self.cancel(&pause, None).await {
+                Err(error) if error.kind == Kind::PauseNotPending && self.is_done(&pause).await => Ok(behind),
                 cancelled => cancelled.map(|_| behind),
             },
             Answer::Resume(body) => match self.studio.resume(&self.scope, &self.run, ResumeRequest::parse(&body)?, false).await {
@@ -97,8 +102,9 @@ impl Answered {
         }
     }
 
-    async fn was_answered(&self, pause: &str) -> bool {
+    /// Somebody answered the pause, or the run is cancelled already.
+    async fn is_done(&self, pause: &str) -> bool {
         let standing: Result<Standing> = self.studio.standing(&self.scope, &self.run).await;
-        standing.is_ok_and(|run| run.answered.iter().any(|id| id.to_string() == pause))
+        standing.is_ok_and(|run| run.status == Status::Cancelled || run.answered.iter().any(|id| id.to_string() == pause))
     }
 }

@@ -289,13 +289,7 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
             let request = ResumeRequest { key, trace: ask.trace.clone(), ..resume_request(body, ask.on_disconnect.as_ref())? };
             studio.resume(scope, &run, request, false).await?.told()
         }
-        Some(Answer::Cancel(pause)) => {
-            let told = answered.cancel(&pause).await?;
-            if let Some(key) = key {
-                idempotency::keep(studio, scope, key, told.clone()).await?;
-            }
-            told
-        }
+        Some(Answer::Cancel(pause)) => answered.cancel(&pause, key).await?,
         Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
     };
     let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));

@@ -14,6 +14,8 @@ pub(in crate::studio) mod work;
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Started};
@@ -24,6 +26,7 @@ use crate::model::event::{Decision, EntityKind};
 use crate::model::run::Status;
 use crate::store::Tx;
 use crate::store::runs::{self, RunRow, delete};
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::resource::Resource;
 use crate::studio::runs::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::threads::attachments::{known_files, remove_files};
@@ -165,9 +168,9 @@ impl Studio {
     }
 
     /// Cancels a run that is paused under this fence; false when somebody answered, cancelled or removed it since.
-    pub(crate) async fn cancel_paused(&self, scope: &Scope, run: Id, fence: i64) -> Result<bool> {
+    pub(crate) async fn cancel_paused(&self, scope: &Scope, run: Id, fence: i64, kept: Option<(RequestKey, Value)>) -> Result<bool> {
         let (studio, tenant) = (self.clone(), Arc::clone(&scope.tenant));
-        self.on_runtime(async move { crate::engine::cancel_paused(studio.world(), &tenant, run, fence).await }).await
+        self.on_runtime(async move { crate::engine::cancel_paused(studio.world(), &tenant, run, fence, kept).await }).await
     }
 
     /// Adds the run's state to a refusal, also if a concurrent request was first.

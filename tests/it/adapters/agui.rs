@@ -102,11 +102,32 @@ async fn several_pauses_are_answered_in_one_post() {
     assert_eq!(done.text.matches("RUN_FINISHED").count(), 1);
     assert!(story.hands.calls().is_empty(), "what was cancelled is not done");
     assert!(done.text.contains("Ada"), "{}", done.text);
-    let again = post(&story, &path, body).await;
+    let again = post(&story, &path, body.clone()).await;
     let types = done.types().replacen("STATE_SNAPSHOT", "STATE_SNAPSHOT MESSAGES_SNAPSHOT", 1);
     assert_eq!(again.types(), types, "a repeat goes through both answers again");
     let messages = &again.find("MESSAGES_SNAPSHOT")["messages"];
     assert_eq!((&messages[0]["content"], &messages[1]["toolCalls"][0]["function"]["name"]), (&json!("pay"), &json!("pay")), "{messages}");
+}
+
+#[tokio::test]
+async fn a_post_whose_last_answer_cancels_is_told_the_same_when_it_is_repeated() {
+    let story = Story::scripted(pays());
+    let workflow = story
+        .workflow(
+            "start -> fork_1{branches: [a, b]} -> join_1{output_key: got} -> stop
+            fork_1.a -> human_1{prompt: \"Name?\", output_key: name} -> join_1
+            fork_1.b -> human_2{prompt: \"Why?\", output_key: why} -> join_1",
+        )
+        .await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    let paused = post(&story, &path, input("chat", "r1", "hi")).await;
+    let interrupts = paused.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+    let mut body = input("chat", "r2", "hi");
+    body["resume"] = json!([{"interruptId": interrupts[0]["id"], "status": "resolved", "payload": "Ada"}, {"interruptId": interrupts[1]["id"], "status": "cancelled"}]);
+    for _ in 0..2 {
+        let done = post(&story, &path, body.clone()).await;
+        assert_eq!(done.find("RUN_FINISHED")["outcome"], json!({"type": "cancelled"}), "{}", done.text);
+    }
 }
 
 #[tokio::test]
