@@ -182,9 +182,7 @@ def only_named(kind):
     """Models of a marketplace, of which only names and windows are known."""
     for model in labels(kind).models:
         if model.id.split("/")[0] in MAKERS and not OTHER_NAMES.search(model.id) and not SPOKEN.search(model.id):
-            # Anthropic's are kept only where requests mark them.
-            marked = {"cache": "marked"} if model.id.startswith("anthropic/claude") else {}
-            yield model.id, {"context_window": model.context_window, **marked}
+            yield model.id, {"context_window": model.context_window}
 
 
 def rows_of(kind, entries, facts, date):

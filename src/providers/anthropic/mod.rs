@@ -1,7 +1,7 @@
 //! Owns the API family of Anthropic messages.
 
 pub(super) mod blocks;
-pub(super) mod marks;
+mod marks;
 mod model;
 pub(super) mod request;
 mod stream;

@@ -9,7 +9,6 @@ use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind, Takes};
 use crate::model::registry::Medium;
-use crate::providers::anthropic::marks;
 use crate::providers::reply::object;
 use crate::providers::{ChatRequest, Media, instruct, strict};
 
@@ -26,9 +25,6 @@ pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Va
     add_parameters(&mut body, &request.parameters, dialect);
     if dialect.kind == "openrouter" && request.facts(&dialect.kind).makes(Medium::Image) {
         body.insert("modalities".into(), json!(["image", "text"]));
-    }
-    if let Some(ttl) = request.cache.filter(|_| dialect.kind == "openrouter") {
-        body.insert("cache_control".into(), marks::mark(ttl));
     }
     if let Some((schema, structure)) = format {
         add_format(&mut body, schema, structure, dialect);

@@ -129,23 +129,3 @@ async fn who_always_thinks_is_not_forced_to_call() {
         fitted(&providers, ChatRequest { tools: vec![tool()], tool_choice: Some(ToolChoice::Required), ..question("claude-opus-4-8") });
     assert_eq!((request.tool_choice, warnings), (Some(ToolChoice::Required), Vec::new()));
 }
-
-#[tokio::test]
-async fn models_of_anthropic_are_cached_by_openrouter_too() {
-    let good = || mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
-    let (providers, mock) = mine("openrouter", json!({}), vec![good(), good(), good(), good()]).await;
-    for (model, ttl) in [
-        ("anthropic/claude-sonnet-5.5", "5m"),
-        ("anthropic/claude-opus-4.8", "1h"),
-        ("anthropic/claude-next-9", "5m"),
-        ("openai/gpt-5.2", "5m"),
-    ] {
-        let mut request = question(model);
-        request.parameters.cache_ttl = serde_json::from_value(json!(ttl)).expect("a time");
-        let (request, _) = fitted(&providers, request);
-        providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
-    }
-    let seen: Vec<Option<Value>> = mock.seen.lock().expect("seen").iter().map(|(_, body)| body.get("cache_control").cloned()).collect();
-    let minutes = Some(json!({"type": "ephemeral"}));
-    assert_eq!(seen, [minutes.clone(), Some(json!({"type": "ephemeral", "ttl": "1h"})), minutes, None]);
-}
