@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import concurrent.futures.thread  # noqa: F401  (its end has to be registered before ours)
 import contextlib
 import json
 import os
@@ -12,7 +13,7 @@ import weakref
 from . import _generated as g
 from ._door import StudioEngine
 from ._errors import Failed
-from ._waiter import LoopReader, Reader, blocks, green
+from ._waiter import LoopReader, Reader, blocks
 from .host import Calls, Host, Hosts
 
 CLOSE_SECONDS = 10.0
@@ -219,7 +220,7 @@ class Studio:
 
     def _events(self, op, request):
         opened, text = self.live(), json.dumps(request)
-        if green():
+        if not blocks():
             stream = opened.engine.start(op, text)
         else:
             stream = opened.engine.run(text) if op == g.START_RUN else opened.engine.resume(text)
@@ -329,5 +330,6 @@ def _end():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_fresh_locks)
-# Before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it.
+# Before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it. What was registered
+# last ends first.
 getattr(threading, "_register_atexit", atexit.register)(_end)

@@ -42,12 +42,30 @@ const BESIDE: &str = "includeServerSideToolInvocations";
 /// Takes away how tools of the provider are asked for beside functions, which Vertex AI does not know.
 pub(super) fn without_invocations(body: &mut Value) {
     let Some(body) = body.as_object_mut() else { return };
+    if let Some(contents) = body.get_mut("contents").and_then(Value::as_array_mut) {
+        drop_invocations(contents);
+    }
     if let Some(config) = body.get_mut("toolConfig").and_then(Value::as_object_mut) {
         config.shift_remove(BESIDE);
         if config.is_empty() {
             body.shift_remove("toolConfig");
         }
     }
+}
+
+/// Tools of the provider are asked for beside functions.
+fn is_beside(request: &ChatRequest) -> bool {
+    !request.tools.is_empty() && !request.native_tools.is_empty()
+}
+
+/// Takes away what the provider's own tools were asked and answered: it is known only where they stand beside functions.
+fn drop_invocations(contents: &mut Vec<Value>) {
+    contents.retain_mut(|content| {
+        let Some(parts) = content.get_mut("parts").and_then(Value::as_array_mut) else { return true };
+        let before = parts.len();
+        parts.retain(|part| part.get("toolCall").is_none() && part.get("toolResponse").is_none());
+        before == 0 || !parts.is_empty()
+    });
 }
 
 pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
@@ -62,6 +80,9 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     }
     let mut contents = parts::contents(&files::carried(&request.messages, TAKES), &request.media);
     unsigned::mark(&mut contents, &facts);
+    if !is_beside(request) {
+        drop_invocations(&mut contents);
+    }
     body.insert("contents".into(), contents.into());
     add_tools(&mut body, request);
     let config = config(request, &facts, native);
@@ -93,7 +114,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     }
     body.insert("tools".into(), tools.into());
     // Beside tools of its own, the model decides by itself where nothing is said: `AUTO` is refused there.
-    let both = !request.tools.is_empty() && !request.native_tools.is_empty();
+    let both = is_beside(request);
     let choice = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty());
     let choice = choice.filter(|choice| !both || **choice != ToolChoice::Auto);
     let mut config = Map::new();

@@ -161,6 +161,15 @@ impl Dialect {
         Self { kind: kind.to_owned().into(), ..dialect }
     }
 
+    /// Its servers may have no parser of their own for what a model thinks, and leave it at the beginning of the text.
+    #[must_use]
+    pub fn may_tag_thoughts(&self) -> bool {
+        matches!(
+            &*self.kind,
+            "openai-compatible" | "vllm" | "lmstudio" | "groq" | "huggingface" | "together" | "fireworks" | "cerebras" | "nvidia"
+        )
+    }
+
     /// It with what the configuration says of its server.
     #[must_use]
     pub fn with(mut self, quirks: &Quirks) -> Self {

@@ -1,20 +1,21 @@
 //! Owns the thought at the beginning of a text: servers without a parser of their own leave it there, between `<think>` and `</think>`.
 
+use super::dialect::Dialect;
+
 const BEGIN: &str = "<think>";
 const END: &str = "</think>";
 
 /// How far a text that comes in pieces is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Leading {
     place: Place,
     /// What may be a part of a mark.
     held: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Nothing but what may begin a thought came so far.
-    #[default]
     Start,
     /// In the thought, of which only blanks came so far.
     Blank,
@@ -26,7 +27,15 @@ enum Place {
     Text,
 }
 
+/// Blanks that are waited for before a thought begins.
+const BLANKS: usize = 64;
+
 impl Leading {
+    /// For a server that leaves thoughts in the text, or none.
+    pub(super) fn of(dialect: &Dialect) -> Self {
+        Self { place: if dialect.may_tag_thoughts() { Place::Start } else { Place::Text }, held: String::new() }
+    }
+
     /// Takes a piece: what is thought in it, and what is said. Never both of one letter, and no letter is lost.
     pub(super) fn take(&mut self, piece: String) -> (String, String) {
         if self.place == Place::Text {
@@ -38,7 +47,7 @@ impl Leading {
             if let Some(thought) = begun.strip_prefix(BEGIN) {
                 rest = thought.to_owned();
                 self.place = Place::Blank;
-            } else if BEGIN.starts_with(begun) {
+            } else if BEGIN.starts_with(begun) && rest.len() < BLANKS {
                 self.held = rest;
                 return (String::new(), String::new());
             } else {

@@ -124,7 +124,7 @@ async fn a_thought_in_the_text_is_no_part_of_the_reply() {
         "Hi" 
         "Hi" Stop None"#]]).await;
     let answer = |text: &str| whole(&json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}));
-    check("custom", answer("<think>Hm.</think>Hi"), false, expect![[r#"
+    check("openai-compatible", answer("<think>Hm.</think>Hi"), false, expect![[r#"
 
         "Hi" Stop None
         thought "Hm.""#]]).await;
@@ -133,16 +133,19 @@ async fn a_thought_in_the_text_is_no_part_of_the_reply() {
 #[tokio::test]
 async fn text_that_only_looks_like_a_thought_stays_text() {
     let pieces = |pieces: &[&str]| stream(&pieces.iter().map(|piece| delta(&json!({ "content": piece }))).collect::<Vec<_>>());
-    check("custom", pieces(&["<", "thin", "g>x</think>"]), true, expect![[r#"
+    check("openai-compatible", pieces(&["<", "thin", "g>x</think>"]), true, expect![[r#"
         "<thing>x</think>" 
         "<thing>x</think>" Stop None"#]]).await;
-    check("custom", pieces(&["Say <think>x</think>", " now"]), true, expect![[r#"
+    check("openai-compatible", pieces(&["Say <think>x</think>", " now"]), true, expect![[r#"
         "Say <think>x</think>" " now" 
         "Say <think>x</think> now" Stop None"#]]).await;
-    check("custom", pieces(&["a < b", "<"]), true, expect![[r#"
+    check("openai", pieces(&["<think>", " is a tag"]), true, expect![[r#"
+        "<think>" " is a tag" 
+        "<think> is a tag" Stop None"#]]).await;
+    check("openai-compatible", pieces(&["a < b", "<"]), true, expect![[r#"
         "a < b" "<" 
         "a < b<" Stop None"#]]).await;
-    check("custom", pieces(&[" ", "<"]), true, expect![[r#"
+    check("openai-compatible", pieces(&[" ", "<"]), true, expect![[r#"
         " <" 
         " <" Stop None"#]]).await;
 }

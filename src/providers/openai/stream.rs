@@ -174,7 +174,7 @@ impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
         let (text, refusal, thought) = (String::new(), String::new(), String::new());
-        Self { dialect, text, refusal, thought, leading: Leading::default(), encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
+        Self { dialect, text, refusal, thought, leading: Leading::of(dialect), encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
@@ -226,7 +226,13 @@ impl<'a> Speech<'a> {
         if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str).filter(|finish| !finish.is_empty()) {
             self.finish = Some(finish.to_owned());
         }
-        let Some(message) = message else { return Ok(()) };
+        let Some(message) = message else {
+            if self.finish.is_some() {
+                let (thought, said) = self.leading.end();
+                self.tell(thought, said, deltas);
+            }
+            return Ok(());
+        };
         let details = thoughts::of_details(message.get("reasoning_details"));
         self.encrypted |= details.1;
         let thought = Some(answer::thought(message, self.dialect.reasoning_field.as_deref())).filter(|thought| !thought.is_empty()).unwrap_or(details.0);

@@ -158,7 +158,7 @@ fn object(members: &Map<String, Value>, mode: &Mode, depth: usize, kept: &mut Ma
     let (properties, open) = (properties?, members.get("additionalProperties").is_some_and(|more| more != false));
     let required: Vec<&str> = members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     // Closed on both sides, the object and its alternatives would shut out each other's members.
-    let joined = ["anyOf", "oneOf", "allOf"].iter().any(|name| members.contains_key(*name));
+    let joined = ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|name| members.contains_key(*name));
     if open || joined || required.iter().any(|name| !properties.contains_key(*name)) {
         return None;
     }

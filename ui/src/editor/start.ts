@@ -19,14 +19,14 @@ const beginning = new WeakSet<RunSession>();
 export async function startRun(message: string, only?: Only): Promise<void> {
   const { session } = useRun.getState();
   if (!session || beginning.has(session)) return;
-  const { files, said, sentFiles } = useComposer.getState();
+  const { files, said, sentFiles, text } = useComposer.getState();
   const state = only?.state ?? useComposer.getState().state;
   // At once: what is written while the document is being stored is not of this run.
   useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
   const back = (): void => {
     if (!session.here) return;
     useComposer.setState({ said, sentFiles });
-    if (!only) putBack(message, files);
+    putBack(only ? text : message, files);
   };
   beginning.add(session);
   try {
