@@ -14,7 +14,7 @@ use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::{Attachment, ToolCall};
-use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
+use crate::model::event::{Answer, Decision, DoubtAction, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
 use crate::model::trace_context::TraceContext;
 use crate::store::upkeep::request_keys::RequestKey;
@@ -236,6 +236,9 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
             None => None,
         };
         check_doubts(&folded, &again.in_doubt)?;
+        if let Some(step) = again.from_step {
+            check_left(&folded, step, &again.in_doubt)?;
+        }
         let event = Event::Retried(Box::new(Retried {
             from_step: again.from_step,
             state: again.state.clone(),
@@ -249,6 +252,24 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
         }
     }
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
+}
+
+/// A call of a step that is made anew is made again, so nothing else can be decided about it.
+fn check_left(run: &Run, from: Id, answers: &[DoubtAnswer]) -> Result<()> {
+    if answers.iter().all(|answer| answer.action == DoubtAction::Rerun) {
+        return Ok(());
+    }
+    let left = run.in_doubt_from(from);
+    let lost = |(index, answer): (usize, &DoubtAnswer)| {
+        let is_lost = answer.action != DoubtAction::Rerun && !left.iter().any(|call| call.call_id == answer.call_id);
+        let text = format!(
+            "`{}` belongs to a step that `from_step_id` makes anew, so its call is made again; say `rerun`, or retry without `from_step_id`",
+            answer.call_id
+        );
+        is_lost.then(|| (format!("in_doubt.{index}.action"), text))
+    };
+    let wrong: Vec<_> = answers.iter().enumerate().filter_map(lost).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Error::fields(wrong)) }
 }
 
 fn check_doubts(run: &Run, answers: &[DoubtAnswer]) -> Result<()> {

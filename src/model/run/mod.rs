@@ -330,6 +330,14 @@ impl Run {
         self.memory.iter().any(begins) || self.lanes.values().any(|lane| lane.turns.iter().any(begins) || ended(lane))
     }
 
+    /// Tool calls with an unknown outcome that are left where the run goes on from an earlier step.
+    #[must_use]
+    pub fn in_doubt_from(&self, step: Id) -> Vec<super::event::DoubtfulCall> {
+        let mut run = self.clone();
+        run.go_back_to(step);
+        run.in_doubt()
+    }
+
     /// Tool calls with an unknown outcome that must not be repeated.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<super::event::DoubtfulCall> {

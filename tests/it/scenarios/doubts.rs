@@ -121,6 +121,23 @@ async fn a_tool_node_in_doubt_takes_the_given_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_decided_of_a_call_is_refused_where_its_step_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:stuck\"} -> stop";
+    let (story, run) = in_doubt(folder.path(), sketch, 1).await;
+    let trace = story.trace(&run).await;
+    let call = &trace["trace"]["error"]["calls"][0]["call_id"];
+    let set = trace["steps"].as_array().unwrap().iter().find(|step| step["node_id"] == "set_1").expect("a step")["id"].clone();
+    for decision in [json!({"call_id": call, "action": "use", "result": "paid"}), json!({"call_id": call, "action": "skip"})] {
+        let refused = story.refused(&run, "retry", json!({"from_step_id": set, "in_doubt": [decision]})).await;
+        assert!(refused.starts_with("422 validation_failed") && refused.contains("in_doubt.0.action"), "{refused}");
+    }
+    assert!(story.hands.calls().is_empty(), "nothing is called again");
+    let told = story.retry(&run, json!({"in_doubt": [{"call_id": call, "action": "use", "result": "paid"}]})).await;
+    assert!(told.contains("trace_completed"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_harmless_call_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 300}} -> stop";

@@ -311,15 +311,34 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Copies the database, as it is at one moment, into a new file that only its owner can read.
+/// Copies the database, as it is at one moment, into a new file that only its owner can read. The file appears when it is whole, and never
+/// in place of another one.
 pub(in crate::store) fn copy(settings: &StoreSettings, target: &str) -> Result<(), StoreError> {
     let _guard = crate::store::db::fork::enter();
+    let growing = format!("{target}.{}.tmp", uuid::Uuid::new_v4());
+    let made = make_copy(settings, &growing).and_then(|()| put_in_place(Path::new(&growing), Path::new(target)));
+    // Where it was put in place under its other name, this is the name that is left; else nothing of it is wanted.
+    let _ = fs::remove_file(&growing);
+    made
+}
+
+fn make_copy(settings: &StoreSettings, target: &str) -> Result<(), StoreError> {
     make_file(Path::new(target))?;
     let session = open_reader_for_copy(settings)?;
-    session.connection.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from).map(drop).map_err(|error| {
-        let _ = fs::remove_file(target);
-        seen_closer(error, Path::new(target))
-    })
+    let made = session.connection.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from).map(drop);
+    made.map_err(|error| seen_closer(error, Path::new(target)))
+}
+
+/// Gives a file its name, unless there is one of that name.
+fn put_in_place(file: &Path, target: &Path) -> Result<(), StoreError> {
+    let is_there = || StoreError::Place(format!("`{}` exists; give the backup a path of its own", target.display()));
+    match fs::hard_link(file, target) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(is_there()),
+        // A file system without links.
+        Err(_) if target.symlink_metadata().is_ok() => Err(is_there()),
+        Err(_) => fs::rename(file, target).map_err(|error| of_io(&error, target)),
+    }
 }
 
 fn open_reader_for_copy(settings: &StoreSettings) -> Result<Session, StoreError> {
