@@ -51,15 +51,21 @@ static void *watch(void *unused) {
     return unused;
 }
 
-static void *stream(void *unused) {
-    while (!atomic_load(&over)) {
+static void run_echo(studio_engine *on, int times) {
+    for (int i = 0; i < times; i++) {
         studio_stream *one = NULL;
         studio_buf out = STUDIO_BUF_EMPTY;
-        EXPECT(STUDIO_OK, studio_run(engine, TEXT("{\"workflow\":\"echo\",\"message\":\"hello there\"}"), &one, &out), &out);
+        EXPECT(STUDIO_OK, studio_run(on, TEXT("{\"workflow\":\"echo\",\"message\":\"one of many\"}"), &one, &out), &out);
         int32_t code;
-        while ((code = studio_stream_next_batch(one, 10000, 0, &out)) == STUDIO_OK) studio_buf_free(&out);
+        while ((code = studio_stream_next_batch(one, 20000, 0, &out)) == STUDIO_OK) studio_buf_free(&out);
         EXPECT(STUDIO_END, code, &out);
         EXPECT(STUDIO_OK, studio_stream_close(one), NULL);
+    }
+}
+
+static void *stream(void *unused) {
+    while (!atomic_load(&over)) {
+        run_echo(engine, 1);
         atomic_fetch_add(&streams, 1);
     }
     return unused;
@@ -107,18 +113,6 @@ static void child(int number) {
         unlink(other);
     }
     _exit(0);
-}
-
-static void run_echo(studio_engine *on, int times) {
-    for (int i = 0; i < times; i++) {
-        studio_stream *one = NULL;
-        studio_buf out = STUDIO_BUF_EMPTY;
-        EXPECT(STUDIO_OK, studio_run(on, TEXT("{\"workflow\":\"echo\",\"message\":\"one of many\"}"), &one, &out), &out);
-        int32_t code;
-        while ((code = studio_stream_next_batch(one, 20000, 0, &out)) == STUDIO_OK) studio_buf_free(&out);
-        EXPECT(STUDIO_END, code, &out);
-        EXPECT(STUDIO_OK, studio_stream_close(one), NULL);
-    }
 }
 
 enum { SIBLINGS = 4, RUNS = 150 };

@@ -18,7 +18,6 @@ use crate::studio::{Scope, Standing, Studio};
 const TRIES: usize = 5;
 
 /// The run whose pauses are answered.
-#[derive(Clone)]
 pub(super) struct Answered {
     pub(super) studio: Studio,
     pub(super) scope: Scope,
