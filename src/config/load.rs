@@ -55,7 +55,7 @@ impl Config {
         let origin = with_defaults(&given, &sources.env);
         let tree = nested(&origin);
         if problems.is_empty() {
-            super::settings::check(&tree, &mut problems);
+            super::derived::check(&tree, &mut problems);
         }
         if !problems.is_empty() {
             return Err(refused(problems));

@@ -1,9 +1,9 @@
 //! Owns the configuration: every key as a typed field, named as in the contract.
 
+mod derived;
 mod keys;
 mod load;
 mod provider;
-mod settings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 
 pub use load::ConfigSources;
 pub use provider::{CacheMode, EmbeddingConfig, ModelConfig, ProviderConfig, ProviderLimits, Quirks, SystemRole};
-pub use settings::Flags;
-pub(crate) use settings::time_zone;
+pub use derived::Flags;
+pub(crate) use derived::time_zone;
 #[cfg(test)]
-pub(crate) use settings::ROUTES;
+pub(crate) use derived::ROUTES;
 
 /// A secret value: never shown, logged or stored.
 #[derive(Clone)]

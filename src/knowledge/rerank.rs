@@ -12,7 +12,7 @@ use crate::model::node::rerank::Rerank;
 use crate::model::trace_context::TraceContext;
 use crate::providers::{Provider as _, ProviderFailure, RerankRequest};
 use crate::tools::SpentList;
-use crate::tools::search::{Chunk, Found};
+use crate::tools::knowledge_search::{Chunk, Found};
 
 /// How long an order is waited for: without it there is an answer too.
 const PATIENCE: Duration = Duration::from_secs(30);

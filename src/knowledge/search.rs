@@ -25,7 +25,7 @@ use crate::store::knowledge::readings::LiveReading;
 use crate::store::knowledge::{editions, fulltext, nearest, passages};
 use crate::store::{StoreError, Tx};
 use crate::tools::SpentList;
-use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery};
+use crate::tools::knowledge_search::{Chunk, Found, Search, SearchError, SearchQuery};
 
 /// How many of the most alike are looked at exactly, and how many each list gives to the other.
 const CANDIDATES: usize = 100;

@@ -150,19 +150,6 @@ impl State {
         let changed = self.slots.iter().filter(|(key, slot)| start.slots.get(*key) != Some(*slot));
         changed.map(|(key, slot)| (Arc::clone(key), Arc::clone(&slot.value))).collect()
     }
-
-    /// What a branch that began with `start` gives to its join: its one changed value, or all of them by key.
-    #[must_use]
-    pub fn branch_result(&self, start: &Self) -> Arc<Value> {
-        let mut change = self.diff_from(start);
-        change.retain(|key, _| !is_internal(key) && !matches!(&**key, "input" | "attachments"));
-        if change.len() == 1
-            && let Some((_, value)) = change.pop()
-        {
-            return value;
-        }
-        Arc::new(Value::Object(change.into_iter().map(|(key, value)| (key.to_string(), Arc::unwrap_or_clone(value))).collect()))
-    }
 }
 
 const fn slot_bytes(key: &str, size: usize) -> usize {
@@ -239,22 +226,6 @@ mod tests {
         first.set("a".into(), Arc::new(json!(2)));
         assert_eq!(second.get("a"), Some(&Arc::new(json!(1))));
         assert_eq!(first.get("a"), Some(&Arc::new(json!(2))));
-    }
-
-    #[test]
-    fn a_branch_gives_its_one_value_or_all_of_them() {
-        let start = state(&json!({"input": "x", "a": 1}));
-        for (writes, result) in [
-            (json!({"b": [1]}), json!([1])),
-            (json!({"b": 1, "a": 2, "input": "y", "attachments": [], "__k": 1}), json!({"a": 2, "b": 1})),
-            (json!({"a": 1, "input": "y"}), json!({})),
-        ] {
-            let mut branch = start.clone();
-            for (key, value) in writes.as_object().unwrap() {
-                branch.set(key.as_str().into(), Arc::new(value.clone()));
-            }
-            assert_eq!(*branch.branch_result(&start), result);
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod builder;
 pub mod guard;
 pub mod host;
+pub mod knowledge_search;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(not(feature = "mcp"))]
@@ -12,7 +13,6 @@ pub mod names;
 pub mod parts;
 pub mod rag;
 pub mod schema;
-pub mod search;
 pub mod stored;
 pub mod toolkits;
 pub mod webhook;
@@ -342,7 +342,7 @@ pub trait ToolSource: Send + Sync {
 pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
     stored: Option<Arc<stored::StoredTools>>,
-    search: search::SearchDoor,
+    search: knowledge_search::SearchDoor,
 }
 
 /// What references of tools that run at the provider begin with.
@@ -356,7 +356,7 @@ impl Toolbox {
     pub fn of(config: &Arc<Config>, clock: &Arc<dyn Clock>, host: &HostDoor, mcp: Arc<mcp::McpServers>) -> Result<Self, Vec<String>> {
         let millis = Duration::from_millis;
         let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-        let search = search::SearchDoor::default();
+        let search = knowledge_search::SearchDoor::default();
         let guard = Guard::new(("webhook.allowed_hosts", &config.webhook.allowed_hosts), ("webhook.allow_private", &config.webhook.allow_private))?;
         let guard = guard.trusting(Trust::of(config).map_err(|problem| vec![problem])?);
         let secrets = Secrets::new(Arc::clone(config), host.clone());
@@ -374,7 +374,7 @@ impl Toolbox {
 
     /// The way to whoever searches knowledge bases; set once, when the studio opens.
     #[must_use]
-    pub const fn search(&self) -> &search::SearchDoor {
+    pub const fn search(&self) -> &knowledge_search::SearchDoor {
         &self.search
     }
 

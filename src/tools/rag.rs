@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::search::{Chunk, Found, SearchDoor, SearchError, SearchQuery};
+use super::knowledge_search::{Chunk, Found, SearchDoor, SearchError, SearchQuery};
 use super::{Tool, ToolInvocation, ToolReply};
 
 /// A stored search.
@@ -79,7 +79,7 @@ mod tests {
     use crate::model::chat::Tokens;
     use crate::sync::Mutex;
     use crate::tools::SpentList;
-    use crate::tools::search::Search;
+    use crate::tools::knowledge_search::Search;
 
     /// Finds one chunk in the base `docs` and remembers what it was asked.
     #[derive(Default)]

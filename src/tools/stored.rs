@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::builder::Builders;
 use super::rag::RagTool;
-use super::search::SearchDoor;
+use super::knowledge_search::SearchDoor;
 use super::webhook::{Webhook, Webhooks};
 use super::{BoundTool, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
 use crate::model::event::Fault;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::profile::Profile;
-use super::search::{self, FIND_TOOLS};
+use super::find_tools::{self, FIND_TOOLS};
 use super::specialist::{self, Specialist};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::{ToolChoice, ToolRef};
@@ -99,7 +99,7 @@ impl<'a> ToolTable<'a> {
     /// The model is offered the search tool and the tools with `always`; it finds the others. The name of the search tool is reserved.
     fn hide(&mut self, choice: Option<&ToolChoice>) {
         self.bound.retain(|bound| bound.offer().name != FIND_TOOLS);
-        let search = search::tool(self.bound.iter().map(Bound::offer));
+        let search = find_tools::tool(self.bound.iter().map(Bound::offer));
         self.bound.push(Bound::Tool(Box::new(search)));
         self.always.insert(FIND_TOOLS.to_owned());
         if let Some(ToolChoice::Tool(name)) = choice {

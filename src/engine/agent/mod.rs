@@ -3,6 +3,7 @@
 mod approval;
 mod binding;
 mod compaction;
+mod find_tools;
 mod ids;
 mod inside_turn;
 mod limit;
@@ -10,7 +11,6 @@ mod media;
 mod memory;
 mod profile;
 mod prompt;
-mod search;
 mod specialist;
 mod structured;
 mod turns;

@@ -6,12 +6,12 @@ use futures_util::{StreamExt, stream};
 
 use super::approval::{self, CallDecision, Planned};
 use super::binding::{Bound, ToolTable};
+use super::find_tools;
 use super::ids::CallIds;
 use super::inside_turn::Room;
 use super::limit::ANSWER_NOW;
 use super::media::{self, Files};
 use super::profile::Profile;
-use super::search;
 use super::structured::Shape;
 use super::{SUMMARIZE, memory, specialist, words};
 use crate::engine::calls::tool_calls::ToolEnd;
@@ -296,7 +296,7 @@ impl Speaker<'_> {
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.
     fn add_results(&self, conversation: &mut Conversation, results: Vec<ToolOutcome>) -> Result<(), Fault> {
         for outcome in results {
-            search::take(self.tools, &outcome, &mut conversation.found);
+            find_tools::take(self.tools, &outcome, &mut conversation.found);
             let content = memory::enter(self.context, self.profile, &outcome.call_id, &outcome.name, outcome.result.clone())?;
             let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name), outcome.is_error);
             let attachments = outcome.files.iter().map(File::attached).collect();

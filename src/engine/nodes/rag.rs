@@ -14,7 +14,7 @@ use crate::model::node::{OnMissing, RagNode};
 use crate::model::node::rerank::Rerank;
 use crate::providers::ProviderFailure;
 use crate::store::knowledge::editions::Embedder;
-use crate::tools::search::{Chunk, Found, SearchQuery};
+use crate::tools::knowledge_search::{Chunk, Found, SearchQuery};
 
 /// How often a question is asked anew because the base was reindexed meanwhile.
 const MOVES: usize = 3;

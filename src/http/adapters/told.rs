@@ -44,6 +44,11 @@ impl Told {
         self.data.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// The run's reply, unless it is the block that was shown last: it is then sent as one more.
+    pub(super) fn reply_unlike(&self, shown: &str) -> Option<&str> {
+        Some(self.text("reply")).filter(|reply| !reply.is_empty() && *reply != shown)
+    }
+
     pub(super) fn flag(&self, key: &str) -> bool {
         self.data.get(key).and_then(Value::as_bool).unwrap_or(false)
     }

@@ -1,7 +1,7 @@
 //! Owns the token estimate of messages: a quarter of the characters, whole CJK characters, files by type and size.
 
 use super::super::chat::{Attachment, Message};
-use super::image_size;
+use super::image_dimensions;
 use super::pages::pages;
 
 /// An image whose size is not known.
@@ -72,7 +72,7 @@ fn is_text(mime: &str) -> bool {
 #[must_use]
 pub fn file_tokens(kind: &str, mime: &str, bytes: &[u8]) -> u64 {
     match kind {
-        "image" => media_tokens(kind, image_size(bytes)),
+        "image" => media_tokens(kind, image_dimensions(bytes)),
         _ if mime == "application/pdf" => pages(bytes).saturating_mul(PAGE),
         _ if is_text(mime) => text_tokens(&String::from_utf8_lossy(bytes)),
         _ => media_tokens(kind, None),

@@ -1,14 +1,14 @@
 //! Owns the pure part of memory: token estimates, histories, and their selection for a window.
 
 mod estimate;
-mod image_size;
+mod image_dimensions;
 mod inside_turn;
 mod pages;
 mod past;
 mod window;
 
 pub use estimate::{Measure, estimate, file_tokens, measure, media_tokens, quarters_of, text_tokens};
-pub use image_size::image_size;
+pub use image_dimensions::image_dimensions;
 pub use inside_turn::{cleared, clear_results, older_part, older_turns};
 pub use past::{Past, PastTurn, Said, Summary, settled};
 pub use window::{Sizes, Window};

@@ -1,5 +1,6 @@
 //! Owns prices: price tables, the row that applies to a call, exact sums.
 
+pub mod money;
 mod reading;
 #[cfg(test)]
 mod tests;

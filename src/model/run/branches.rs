@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::super::event::LaneId;
+use super::super::state::{State, is_internal};
 use super::super::{Id, Timestamp};
 use super::Run;
 use super::lane::{At, Branch, BranchDone, BranchState, Lane};
@@ -53,12 +56,47 @@ impl Run {
 
     pub(super) fn branch_ended(&mut self, id: LaneId) {
         let Some(lane) = self.lanes.remove(&id).map(|lane| *lane) else { return };
-        let value = lane.result();
         let Some(branch) = lane.branch else { return };
+        let value = branch_result(&lane.state, &branch.start);
         let done = BranchDone { id: Arc::clone(&branch.id), value, turns: lane.turns, reply: lane.reply };
         let open = self.lanes.get_mut(&branch.parent).and_then(|above| above.step.as_deref_mut()?.fork.as_deref_mut());
         if let Some(place) = open.and_then(|open| open.branches.get_mut(branch.index)) {
             *place = BranchState::Done(Box::new(done));
+        }
+    }
+}
+
+/// What a branch that began with `start` gives to the join: the value of its one changed key, else an object of all changed keys.
+fn branch_result(end: &State, start: &State) -> Value {
+    let mut changed = end.diff_from(start);
+    changed.retain(|key, _| !is_internal(key) && !matches!(&**key, "input" | "attachments"));
+    if changed.len() == 1
+        && let Some((_, value)) = changed.pop()
+    {
+        return Arc::unwrap_or_clone(value);
+    }
+    Value::Object(changed.into_iter().map(|(key, value)| (key.to_string(), Arc::unwrap_or_clone(value))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_branch_gives_its_one_value_or_all_of_them() {
+        let start = State::from_json(json!({"input": "x", "a": 1}).as_object().cloned().unwrap_or_default());
+        for (writes, result) in [
+            (json!({"b": [1]}), json!([1])),
+            (json!({"b": 1, "a": 2, "input": "y", "attachments": [], "__k": 1}), json!({"a": 2, "b": 1})),
+            (json!({"a": 1, "input": "y"}), json!({})),
+        ] {
+            let mut end = start.clone();
+            for (key, value) in writes.as_object().unwrap() {
+                end.set(key.as_str().into(), Arc::new(value.clone()));
+            }
+            assert_eq!(branch_result(&end, &start), result);
         }
     }
 }

@@ -321,20 +321,6 @@ impl Lane {
         self.branch.as_ref().map_or(&[], |branch| &branch.order)
     }
 
-    /// What the branch gives to the join: one changed key's value, else an object of all.
-    #[must_use]
-    pub fn result(&self) -> Value {
-        let Some(branch) = &self.branch else { return Value::Null };
-        let mut changed = self.state.diff_from(&branch.start);
-        changed.retain(|key, _| !key.starts_with("__") && &**key != "input" && &**key != "attachments");
-        if changed.len() == 1
-            && let Some((_, value)) = changed.first()
-        {
-            return (**value).clone();
-        }
-        Value::Object(changed.into_iter().map(|(key, value)| (key.to_string(), (*value).clone())).collect())
-    }
-
     /// The open pause of this lane.
     #[must_use]
     pub fn pause(&self) -> Option<&Pause> {

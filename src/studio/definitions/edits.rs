@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::store::Tx;
 use crate::studio::definitions::conflicts::{must_be_current, must_be_open};
-use crate::studio::definitions::resource::{Definition, Resource, Written, merge};
+use crate::studio::definitions::resource::{Definition, Resource, Written};
 use crate::studio::definitions::database_checks::{fill_graph, settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
 use crate::studio::definitions::{must_find, tools};
@@ -109,4 +109,47 @@ pub(in crate::studio) fn prepared_again(
         }
     }
     Ok(settle_again(tx, writer, resource, &mut written)?.then_some((before, written)))
+}
+
+/// Lays a merge patch (RFC 7396) over a value.
+pub(in crate::studio) fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(map) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            map.shift_remove(key);
+        } else {
+            merge(map.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn merge_patches_follow_the_table_of_the_rfc() {
+        for (target, patch, wanted) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
+            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+        ] {
+            let mut merged = target.clone();
+            merge(&mut merged, &patch);
+            assert_eq!(merged, wanted, "{target} with {patch}");
+        }
+    }
 }

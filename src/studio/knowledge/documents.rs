@@ -23,7 +23,7 @@ use crate::studio::reach::Refusal;
 use crate::studio::runs::summaries::add_usage;
 use crate::studio::{Scope, Studio, Upload};
 use crate::tools::SpentList;
-use crate::tools::search::SearchQuery;
+use crate::tools::knowledge_search::SearchQuery;
 
 /// The most characters of a question.
 const QUESTION: usize = 20_000;

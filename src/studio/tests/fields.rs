@@ -7,7 +7,7 @@ use super::*;
 
 fn with(resource: Resource, more: &Value) -> Value {
     let mut body = example(resource);
-    crate::studio::definitions::resource::merge(&mut body, more);
+    crate::studio::definitions::edits::merge(&mut body, more);
     body
 }
 

@@ -51,7 +51,7 @@ fn studio_with(more: &Value) -> Studio {
         "database": crate::place::database(":memory:"), "mcp": {"stdio_allowlist": ["npx"], "servers": {"files": {"transport": "stdio", "command": "python3"}}},
         "output_schemas": {"verdict": {"type": "object"}}, "allow_builder_tools": true,
     });
-    crate::studio::definitions::resource::merge(&mut settings, more);
+    crate::studio::definitions::edits::merge(&mut settings, more);
     let config = crate::config::Config::with(settings).expect("a configuration");
     Studio::open_with(config, Options { clock: Some(Arc::new(Steps::default())), ..Options::default() }).expect("a studio")
 }

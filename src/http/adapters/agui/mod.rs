@@ -246,8 +246,7 @@ impl Translator {
     }
 
     fn completed(&mut self, told: &Told, usage: &[Value], out: &mut Vec<Value>) {
-        let reply = told.text("reply");
-        if !reply.is_empty() && reply != self.said {
+        if let Some(reply) = told.reply_unlike(&self.said) {
             self.end_message(out);
             self.goes_on = false;
             self.say(reply, told.number, out);

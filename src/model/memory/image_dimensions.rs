@@ -2,7 +2,7 @@
 
 /// Width and height in pixels of a PNG, JPEG, GIF or WebP file, when its beginning tells.
 #[must_use]
-pub fn image_size(head: &[u8]) -> Option<(u32, u32)> {
+pub fn image_dimensions(head: &[u8]) -> Option<(u32, u32)> {
     match head {
         [0x89, b'P', b'N', b'G', ..] => png(head),
         [b'G', b'I', b'F', b'8', ..] => Some((little16(head, 6)?, little16(head, 8)?)),
@@ -90,7 +90,7 @@ mod tests {
             (b"\xff\xd8\xff\xda\0\x04ab".to_vec(), None),
             (b"%PDF-1.7".to_vec(), None),
         ] {
-            assert_eq!(image_size(&bytes), size, "{bytes:?}");
+            assert_eq!(image_dimensions(&bytes), size, "{bytes:?}");
         }
     }
 
@@ -100,7 +100,7 @@ mod tests {
             let begin: [&[u8]; 5] = [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR", b"RIFF....WEBPVP8X", b"GIF89a"];
             let mut all = begin[start].to_vec();
             all.extend(bytes);
-            let _ = image_size(&all);
+            let _ = image_dimensions(&all);
         }
     }
 }
