@@ -89,13 +89,13 @@ impl Kind {
         self.row().0
     }
 
-    /// The HTTP status that tells it.
+    /// Its HTTP status.
     #[must_use]
     pub const fn status(self) -> u16 {
         self.row().1
     }
 
-    /// The result of a C function that tells it.
+    /// The result of a C function with this error.
     #[must_use]
     pub const fn c_code(self) -> i32 {
         self.row().2

@@ -35,7 +35,7 @@ pub enum HostOp {
     /// A reranker that the host provides: `{provider, model, query, documents, tenant, timeout_ms}` gives `{results: [{index, relevance_score}], usage?}`.
     #[serde(rename = "provider.rerank")]
     ProviderRerank,
-    /// A run ended; told again until it is answered.
+    /// A run ended; sent again until it is answered.
     #[serde(rename = "usage.recorded")]
     UsageRecorded,
     /// A line of log.
@@ -58,7 +58,7 @@ impl HostOp {
         Self::Log,
     ];
 
-    /// As it is told to hosts.
+    /// As hosts receive it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -164,7 +164,7 @@ pub trait Host: Send + Sync {
     /// Answers a question. Dropping the future means that the answer is no longer wanted.
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>>;
 
-    /// It is told of cancelled tool calls also when it did not declare `tool.cancel`.
+    /// It receives cancelled tool calls even if it did not declare `tool.cancel`.
     fn hears_cancels(&self) -> bool {
         false
     }

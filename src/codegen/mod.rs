@@ -1,10 +1,10 @@
 //! Owns definitions as classes of a language: generated from JSON, and parsed from source text that is never run.
 //!
-//! What the files look like beyond the plain literals, for whoever reads them:
+//! Details of the generated files beyond plain literals:
 //! - The contract may be named with its namespace; the last part counts.
 //! - PHP: a map that is empty or has a key like a whole number is `(object) [ … ]`; any other map is `[key => value]`, a list is `[value]`.
 //! - TypeScript: the key `__proto__` is `["__proto__"]`, the whole literal is followed by `as const`.
-//! - Kotlin: empty ones are `mapOf<String, Any?>()` and `listOf<Any?>()`; whole numbers above the signed 64 bits end in `UL`; words of
+//! - Kotlin: empty maps and lists are `mapOf<String, Any?>()` and `listOf<Any?>()`; whole numbers above the signed 64 bits end in `UL`; words of
 //!   the language in `package` stand in backticks.
 //! - Swift: every inner map is followed by `as [String: Any?]`, every inner list by `as [Any?]`; `[:]` is the empty map; whole numbers
 //!   above the signed 64 bits are followed by `as UInt64`.

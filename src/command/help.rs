@@ -1,6 +1,6 @@
 //! Owns the help texts of the command line: every command with its options and examples.
 
-/// What is told of a command.
+/// The help of a command.
 pub(super) struct Topic {
     pub(super) name: &'static str,
     /// One line.

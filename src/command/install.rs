@@ -60,7 +60,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
         std::fs::create_dir_all(&project).map_err(|error| refused(&project, &error))?;
     }
     let store = &call.studio.world().store;
-    // A database that cannot be used is told before anything is written.
+    // A database that cannot be used is reported before anything is written.
     let found = store.inspect().await?;
     inspect::must_be_known(found.schema)?;
     let mut done = Vec::new();

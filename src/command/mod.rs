@@ -152,7 +152,7 @@ impl Call<'_> {
         }
     }
 
-    /// Waits for what may take long; people hear now and then that it goes on, and what is done so far.
+    /// Waits for work that may take long, and prints its progress now and then.
     async fn patiently<T>(&self, work: impl Future<Output = T>, so_far: impl Fn() -> String) -> T {
         tokio::pin!(work);
         let mut seconds = 0;

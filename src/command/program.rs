@@ -39,7 +39,7 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     let quiet = arguments.switch("quiet")?;
     let tenant = arguments.value("tenant").unwrap_or_default();
     let named = arguments.value("config").map(PathBuf::from);
-    // An install works on the project that it is told, as if it were started there.
+    // An install works on the given project, as if it were started there.
     let project = arguments.peek("path").filter(|_| arguments.command() == "install").map(PathBuf::from).unwrap_or_default();
     let file = named.as_ref().map(|file| project.join(file)).or_else(|| Some(project.join(FILE)).filter(|file| file.exists()));
     // What makes the file may find none.

@@ -11,7 +11,7 @@ use super::{Arguments, Call, Exit, Outcome};
 use crate::studio::Finished;
 use crate::sync::Mutex;
 
-/// Takes runs until it is told to stop; prints one line for each that this process is done with.
+/// Takes runs until it is stopped; prints one line for each run that this process has finished with.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let queue = arguments.value("queue");
     let concurrency = arguments.count("concurrency")?.map(|count| usize::try_from(count).unwrap_or(usize::MAX));

@@ -115,7 +115,7 @@ pub enum Durability {
     None,
 }
 
-/// Which calls are told the span that they are made in.
+/// Which calls carry the `traceparent` of their span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Propagate {
@@ -219,7 +219,7 @@ sections! {
     Usage { currency: String, prices: Option<Value>, prices_path: Option<PathBuf>, export: UsageExport, events: UsageEvents, }
     /// The usage export.
     UsageExport { enabled: bool, route_prefix: Option<String>, middleware: Option<Vec<String>>, }
-    /// What the host is told of usage.
+    /// Events with usage for the host.
     UsageEvents { enabled: bool, }
     /// Other protocols of event streams.
     StreamAdapters { enabled: bool, route_prefix: String, middleware: Vec<String>, }
@@ -252,7 +252,7 @@ sections! {
     Tls { ca_file: Option<PathBuf>, }
     /// Uploaded files.
     Attachments { path: Option<String>, max_size_kb: u64, }
-    /// Traces and what is told to other systems.
+    /// Traces, and what is sent to other systems.
     Observability { native_tracing: bool, otlp: Otlp, inspector: Inspector, langfuse: Langfuse, propagate: Propagate, redact: Vec<String>, }
     /// OpenTelemetry.
     Otlp { endpoint: Option<String>, headers: BTreeMap<String, String>, content: bool, metrics: bool, }

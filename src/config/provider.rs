@@ -78,7 +78,7 @@ pub struct Quirks {
     pub stream: Option<bool>,
     /// Of speakers of OpenAI's chat completions, whether usage is asked for in streams: some refuse the question.
     pub stream_usage: Option<bool>,
-    /// The role under which instructions are told.
+    /// The role of the message with the instructions.
     pub system_role: Option<SystemRole>,
     /// The name of the token limit, such as `max_completion_tokens`.
     pub max_tokens_name: Option<String>,

@@ -83,7 +83,7 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
 
 /// Registers the handlers, once per process image.
 pub(crate) fn watch() {
-    // Where processes do not fork there is nothing to hear of.
+    // Where processes do not fork, there is nothing to observe.
     #[cfg(unix)]
     WATCHED.call_once(|| {
         // SAFETY: the three are plain functions that never unwind, and `-z nodelete` keeps them in memory for as long as

@@ -105,7 +105,7 @@ struct PendingRequest {
 }
 
 struct Accepted {
-    /// As [`Started::told`] says it.
+    /// In the form of [`Started::told`].
     told: Value,
     replayed: bool,
     leash: Option<CancelOnDrop>,

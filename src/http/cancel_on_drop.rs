@@ -21,7 +21,7 @@ impl CancelOnDrop {
         self.0.as_ref().map(|(_, _, _, fence)| Arc::clone(fence))
     }
 
-    /// The telling reached its end: nothing to cancel.
+    /// The stream reached its end: nothing to cancel.
     pub(super) fn let_go(mut self) {
         self.0 = None;
     }

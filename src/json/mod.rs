@@ -1,7 +1,7 @@
 //! Owns the cost of a JSON text, computed before it is parsed: its depth and the approximate memory of its values.
 //!
 //! Parsed values need many times the bytes of their text: `0,` has two, a number in a list more than seventy. So foreign texts are measured
-//! before they are parsed. `surrogates` mends texts with half a character.
+//! before they are parsed. `surrogates` repairs texts that contain half a character (a single surrogate).
 
 pub(crate) mod surrogates;
 

@@ -158,7 +158,7 @@ fn runs(text: &str, mut take: impl FnMut(&str, bool)) {
     }
 }
 
-/// The parts of a word between apostrophes that tell something: of `l'eau` and `user's` one, of `rock'n'roll` two.
+/// The parts of a word between apostrophes that have a meaning: of `l'eau` and `user's` one, of `rock'n'roll` two.
 fn pieces(run: &str) -> impl Iterator<Item = &str> {
     let parts = || run.split(['\'', '\u{2019}']).filter(|part| !part.is_empty());
     let longest = parts().max_by_key(|part| part.chars().count());

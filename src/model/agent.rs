@@ -58,7 +58,7 @@ pub struct Parameters {
     /// Further members of the request, by the kind or the id of the provider that takes them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub provider_options: Map<String, Value>,
-    /// Whether people see what the model thinks, as far as it tells that.
+    /// Whether people see the reasoning that the model reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show_reasoning: Option<ShowReasoning>,
 }

@@ -39,7 +39,7 @@ pub struct Message {
     /// Of a tool message: the tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Of a tool message: the result tells a failure.
+    /// Of a tool message: the result is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// What an assistant message holds beside its text and calls, in order.

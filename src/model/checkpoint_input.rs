@@ -1,4 +1,4 @@
-//! Owns the state keys that a node reads, and their hash, which tells whether a node checkpoint is still valid.
+//! Owns the state keys that a node reads, and their hash, which shows whether a node checkpoint is still valid.
 
 use std::collections::BTreeMap;
 

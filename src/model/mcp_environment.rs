@@ -12,7 +12,7 @@ const ENDINGS: [&str; 12] = [
     "_ACCESS_KEY", "_ACCESS_KEY_ID", "_ACCOUNT_ID", "_API_KEY", "_CLIENT_ID", "_CLIENT_SECRET", "_PASSWORD", "_PROJECT_ID", "_REGION", "_SECRET",
     "_TOKEN", "_USERNAME",
 ];
-/// Beginnings of names that runtimes, loaders and tools read for themselves: what they mean is not told by their ends.
+/// Beginnings of names that runtimes, loaders and tools read for themselves: their endings do not show what they mean.
 const RUNTIMES: [&str; 20] = [
     "BASH", "BUN_", "CARGO_", "COR_", "DENO_", "DOTNET_", "DYLD_", "GIT_", "JAVA", "JDK_", "LD_", "LUA_", "NODE_", "NPM_CONFIG_", "PERL", "PIP_", "PYTHON",
     "RUBY", "RUSTC", "UV_",

@@ -20,7 +20,7 @@ pub struct System {
     pub thread_id: Id,
     /// When the step started.
     pub now: Timestamp,
-    /// The zone in which the time is told.
+    /// The time zone of the inserted time.
     pub timezone: TimeZone,
     /// Such as `en` or `pt_BR`.
     pub locale: Arc<str>,

@@ -119,7 +119,7 @@ async fn deliver(target: &Target, request: Request, failing: &mut bool) {
     tracing::debug!(target = target.place.name, why = refused.why, pieces = request.pieces, "a batch was given up");
 }
 
-/// Sends what is told again later, once; whether it was taken.
+/// Sends a message once; failures are sent again later. Returns whether it was accepted.
 pub(super) async fn tell(target: &Target, body: Bytes) -> bool {
     let refused = once(target, body).await.err();
     target.count(|counts| match &refused {

@@ -14,7 +14,7 @@ const POST: usize = 48 << 10;
 /// What one entry may measure; a larger one goes without its context.
 const ENTRY: usize = 16 << 10;
 
-/// The posts that tell of these pieces.
+/// The requests that send these pieces.
 pub(super) fn requests(pieces: &[Arc<Piece>], content: bool) -> Vec<Request> {
     let mut posts: Vec<(String, u64)> = Vec::new();
     for piece in pieces {

@@ -36,7 +36,7 @@ pub(super) fn attributes(piece: &Piece, content: bool) -> Vec<Attribute> {
         End::Cut => found.push(("langfuse.observation.level", json!("WARNING"))),
         End::Well => {}
     }
-    // Below a span of the host, which Langfuse is not told, the run is a root all the same.
+    // The run is a root here, even if its parent is a span of the host, because Langfuse does not receive that span.
     found.extend((piece.work == Work::Run && run.began_in.is_some()).then(|| ("langfuse.internal.as_root", json!(true))));
     found.extend(piece.parameters.as_ref().map(|asked| ("langfuse.observation.model.parameters", json!(json!(asked).to_string()))));
     if let Some(first) = piece.first_piece_ms {

@@ -28,7 +28,7 @@ use target::{Language, Target};
 pub use install::{Installed, Preset, install, write as write_file};
 pub use piece::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
 
-/// Everything that is told to other systems. Without any it costs nothing.
+/// Everything that is sent to other systems. Without any system it costs nothing.
 pub struct Observer {
     targets: Vec<Arc<Target>>,
     metrics: Option<(Arc<Target>, Arc<Metrics>)>,
@@ -50,19 +50,19 @@ impl Observer {
         Self { targets: places.into_iter().map(opened).collect(), metrics, content, traces }
     }
 
-    /// Somebody wants to be told.
+    /// A system is configured.
     #[must_use]
     pub fn watches(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// Somebody wants to be told what models, tools and people said.
+    /// A system receives content: texts of models, tools and people.
     #[must_use]
     pub fn wants_content(&self) -> bool {
         self.content
     }
 
-    /// Spans are told in OpenTelemetry's form: work that a call causes elsewhere can be put under its span.
+    /// Spans are sent in OpenTelemetry's form, so a call can pass its span on as parent.
     #[must_use]
     pub fn traces(&self) -> bool {
         self.traces
@@ -100,13 +100,13 @@ impl Observer {
         self.all().for_each(|target| target.end());
     }
 
-    /// For each system that is told: why it cannot be, as far as that shows without asking it.
+    /// For each configured system: why nothing can be sent to it, as far as that is known without a request.
     pub async fn problems(&self) -> Vec<(&'static str, Option<String>)> {
         let looked = self.targets.iter().map(|target| async move { (target.place.name, target.headers().await.err()) });
         join_all(looked).await
     }
 
-    /// What became of the pieces so far, for each system that is told.
+    /// What became of the pieces so far, for each configured system.
     #[must_use]
     pub fn counts(&self) -> Value {
         self.all().map(|target| json!(target.counts())).collect()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::conventions::Attribute;
 use super::piece::{Piece, Request};
 
-/// The requests that tell of these pieces; `more` gives attributes besides the conventions.
+/// The requests that send these pieces; `more` gives attributes besides the conventions.
 #[cfg(feature = "otlp")]
 pub(super) fn requests(pieces: &[Arc<Piece>], (environment, content): (&str, bool), more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
     use prost::Message as _;
@@ -61,7 +61,7 @@ pub(super) mod messages {
         ExportTraceServiceRequest { resource_spans: vec![ResourceSpans { resource: Some(resource(environment, None)), scope_spans, ..Default::default() }] }
     }
 
-    /// Who tells.
+    /// The sender.
     pub(in crate::observe) fn resource(environment: &str, instance: Option<&str>) -> Resource {
         let about = [
             ("service.name", "workflow-studio"),

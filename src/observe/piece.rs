@@ -139,7 +139,7 @@ pub struct Piece {
     pub kind: Option<String>,
     /// Of a model or an embedding.
     pub model: Option<String>,
-    /// Its text was told while it came.
+    /// Its text was streamed.
     pub streams: bool,
     /// Why a model ended.
     pub finish: Option<String>,
@@ -163,7 +163,7 @@ pub struct Piece {
     pub said: Option<Said>,
 }
 
-/// The id of a span: the half of its UUID that tells it from others.
+/// The id of a span: the half of its UUID that is unique.
 #[must_use]
 pub fn span_id(id: Id) -> u64 {
     id.0.as_u64_pair().1
@@ -176,14 +176,14 @@ pub fn root_id(run: Id, attempt: u32) -> u64 {
     high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The code of a tool that told an error. Its words are what it said.
+/// The code of a tool that returned an error. The text of the error is content.
 pub const TOOL_ERROR: &str = "tool_error";
 
 /// What is sent of the words of a failure, in bytes.
 const MOST_WORDS: usize = 8 << 10;
 
 impl Piece {
-    /// Why it failed: its code, and a text, which is what a tool said only for whom hears what is said.
+    /// Why it failed: its code, and a text. The text of a tool is sent only to systems that receive content.
     #[must_use]
     pub fn failure(&self, content: bool) -> Option<(&str, &str)> {
         let End::Failed { code, message } = &self.end else { return None };
@@ -227,7 +227,7 @@ fn value_size(value: &Value) -> usize {
     }
 }
 
-/// One request, and how many pieces it tells of.
+/// One request, and how many pieces it sends.
 pub(super) struct Request {
     pub(super) body: Bytes,
     pub(super) pieces: u64,

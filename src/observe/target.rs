@@ -35,7 +35,7 @@ pub(super) struct Place {
     /// With their values, or with `secret:NAME`.
     pub(super) headers: Vec<(String, Credential)>,
     pub(super) environment: String,
-    /// It is told what models, tools and people said.
+    /// It receives content: texts of models, tools and people.
     pub(super) content: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Credential {
     Key(&'static str, Option<String>),
 }
 
-/// One system that is told of runs.
+/// One system that receives runs.
 pub(super) struct Target {
     pub(super) place: Place,
     pub(super) secrets: Secrets,
@@ -174,7 +174,7 @@ impl Target {
         }
     }
 
-    /// The requests that tell of these pieces.
+    /// The requests that send these pieces.
     pub(super) fn requests(&self, pieces: &[Arc<Piece>]) -> Vec<Request> {
         let about = (self.place.environment.as_str(), self.place.content);
         match self.place.language {

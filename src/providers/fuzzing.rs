@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// One thing that goes wrong: a frame is lost, told twice, or one of its values is another.
+    /// One thing that goes wrong: a frame is lost, sent twice, or one of its values is changed.
     #[derive(Clone, Debug)]
     enum Change {
         Lose(usize),

@@ -286,7 +286,7 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// As it is told.
+    /// As it is reported.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -298,7 +298,7 @@ impl Finish {
         }
     }
 
-    /// The one that is told so.
+    /// The value with this name.
     #[must_use]
     pub fn named(name: &str) -> Self {
         match name {

@@ -12,7 +12,7 @@ use crate::model::event::FaultCode;
 /// A refused attempt.
 #[derive(Debug)]
 pub struct Refused {
-    /// What to tell when it is the last one.
+    /// What to report if it is the last one.
     pub failure: ProviderFailure,
     /// Asking again may help.
     pub retry: bool,

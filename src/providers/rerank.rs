@@ -70,7 +70,7 @@ pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFai
         }
         order.push((index, score));
     }
-    // In the order of what the model said; some tell scores without bounds, which would be equal at the end of the scale.
+    // In the order of what the model said; some report scores without bounds, which would be equal at the end of the scale.
     order.sort_by(|one: &(usize, f64), other| other.1.total_cmp(&one.1));
     order.iter_mut().for_each(|(_, score)| *score = score.clamp(0.0, 1.0));
     Ok(Ranking { order, tokens })

@@ -11,7 +11,7 @@ use crate::host::{HostDoor, HostFailure, HostOp, HostTool, TAKEN, within};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
-/// How long the host may take to hear that a result is no longer wanted.
+/// How long the host may take to receive that a result is no longer wanted.
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The tools that the host declared.
@@ -98,7 +98,7 @@ impl Tool for HostCaller {
         })
     }
 
-    /// The host is told, and says what it did.
+    /// The host receives the cancel, and answers what it did.
     fn on_cancel(&self) -> OnCancel {
         OnCancel::Answers
     }
@@ -119,10 +119,10 @@ fn not_taken() -> ToolReply {
     ToolReply::undone(Fault::new(FaultCode::Cancelled, "the call was cancelled before the host took it; it did not run"))
 }
 
-/// As long as a result is wanted. Dropped earlier, the host is told.
+/// Exists as long as a result is wanted. If it is dropped earlier, the host receives the cancel.
 struct PendingCall {
     door: HostDoor,
-    /// What the host is told then.
+    /// What the host receives then.
     payload: Option<Value>,
 }
 

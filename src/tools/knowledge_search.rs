@@ -86,7 +86,7 @@ pub enum SearchError {
 
 /// Who searches knowledge bases.
 pub trait Search: Send + Sync {
-    /// Searches one base of a tenant. Dropping the future ends the search. The calls that embed its question are told in `spent`: they
+    /// Searches one base of a tenant. Dropping the future ends the search. The calls that embed its question are recorded in `spent`: they
     /// are paid for, whatever comes of it.
     fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery, spent: &'a SpentList) -> BoxFuture<'a, Result<Found, SearchError>>;
 }

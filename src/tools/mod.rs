@@ -59,7 +59,7 @@ pub trait Tool: Send + Sync {
 /// What a tool does when its call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnCancel {
-    /// Its future is dropped, which is all that it is told: an answer cannot come any more.
+    /// Its future is dropped, and nothing else happens: an answer cannot come any more.
     Drops,
     /// It looks at [`ToolInvocation::cancelled`] and may still answer for a while.
     Answers,
@@ -67,7 +67,7 @@ pub enum OnCancel {
     Ends,
 }
 
-/// The server that lends a tool.
+/// The server that offers a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
     /// The id of its definition.
@@ -129,7 +129,7 @@ impl Asking {
 }
 
 impl ToolInvocation {
-    /// The same for each attempt of this call, another one for any other call of any run: receivers tell repeats by it.
+    /// The same for each attempt of this call, another one for any other call of any run: receivers recognise repetitions by it.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         uuid::Uuid::new_v5(&self.run.0, self.call_id.as_bytes()).to_string()
@@ -175,7 +175,7 @@ pub struct Spent {
 pub struct SpentList(Arc<Mutex<Vec<Spent>>>);
 
 impl SpentList {
-    /// A call begins that has made no report yet; what came of it is told by its place.
+    /// A call begins that has made no report yet; its outcome is reported with its place.
     pub fn begin(&self, provider: &str, model: &str, ranks: bool) -> usize {
         let mut list = self.0.lock();
         list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: Some(None), ranks, failed: None });
@@ -378,7 +378,7 @@ impl Toolbox {
         &self.search
     }
 
-    /// The tool of a stored definition, as its resource JSON tells it; none in a toolbox without stored tools.
+    /// The tool of a stored definition, from its resource JSON; none in a toolbox without stored tools.
     #[must_use]
     pub fn stored(&self, definition: &Value) -> Option<BoundTool> {
         self.stored.as_ref().map(|stored| stored.bound(definition))

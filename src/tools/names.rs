@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// Longer names are refused by providers.
 const LONGEST: usize = 64;
-/// What tells a changed name from another one.
+/// The suffix that distinguishes changed names.
 const MARK: usize = 6;
 
 /// A name that every provider accepts; the same for the same name. A changed name ends with a mark of what it was.

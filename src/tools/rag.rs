@@ -45,7 +45,7 @@ impl RagTool {
     }
 }
 
-/// As a rag node tells it, without what a model does not read.
+/// The result of a rag node, without what a model does not read.
 fn reply(question: &str, found: &Found) -> ToolReply {
     let sources = found.results.iter().enumerate();
     let source = |(at, chunk): (usize, &Chunk)| {

@@ -29,7 +29,7 @@ pub struct StoredTools {
 }
 
 impl StoredTools {
-    /// The tool of a definition, as its resource JSON tells it.
+    /// The tool of a definition, from its resource JSON.
     #[must_use]
     pub fn bound(&self, definition: &Value) -> BoundTool {
         let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -87,7 +87,7 @@ impl ToolSource for StoredTools {
     }
 }
 
-/// A definition that cannot work; whoever calls it is told why.
+/// A definition that cannot work; its callers learn why.
 struct Broken(String);
 
 impl Tool for Broken {

@@ -10,7 +10,7 @@ use super::token::Tokens;
 pub(super) enum Shape {
     Map,
     List,
-    /// The first entry tells whether it is a map or a list.
+    /// The first entry decides whether it is a map or a list.
     Either,
     /// One literal.
     Group,

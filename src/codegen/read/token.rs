@@ -165,7 +165,7 @@ impl<'s> Tokens<'s> {
         }
     }
 
-    /// Is this keyword there? PHP does not tell capitals apart.
+    /// Is this keyword there? PHP ignores the case.
     pub(super) fn keyword(&self, at: usize, word: &str) -> bool {
         let name = self.name(at);
         if self.target == Target::Php { name.eq_ignore_ascii_case(word) } else { name == word }

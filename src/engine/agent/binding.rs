@@ -138,7 +138,7 @@ impl<'a> ToolTable<'a> {
         self.bound.iter().find(|bound| bound.offer().name == name)
     }
 
-    /// What a call is for: the tool of the server that it was told for, under whatever name that has now, never another server's.
+    /// What a call is for: the tool of the server for which it was announced, whatever its name is now, never a tool of another server.
     pub(super) fn find_for(&self, call: &ToolCall, server: Option<&CallServer>) -> Option<&Bound<'a>> {
         match server {
             Some(server) => self.bound.iter().find(|bound| bound.is_of(server)),

@@ -54,7 +54,7 @@ impl<'a> CallIds<'a> {
         self.parent.is_some() && !self.used.contains(id) && self.context.open(by_this).unwrap_or(false)
     }
 
-    /// An earlier turn has a call of that id; a call that was told of, or that a person decided on, keeps the id that it was shown with.
+    /// An earlier turn has a call of that id; a call that was announced, or that a person decided on, keeps the id with which it was shown.
     fn is_sent(&self, id: &str) -> bool {
         let shown = || self.context.open(|step| step.announced.contains_key(id) || step.decisions.contains_key(id)).unwrap_or(false);
         self.sent.contains(id) && !shown()

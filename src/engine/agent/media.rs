@@ -64,7 +64,7 @@ pub(super) struct Files {
     pub(super) gone: Vec<String>,
 }
 
-/// The bytes of the files of a conversation, newest messages first. What is gone or too much is told in words instead.
+/// The bytes of the files of a conversation, newest messages first. For deleted files, and beyond the limit, a note in words is sent instead.
 pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Result<Files, Fault> {
     let Files { media: mut loaded, mut gone } = Files::default();
     let mut sent = 0;
@@ -93,7 +93,7 @@ pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Res
     Ok(Files { media: loaded, gone })
 }
 
-/// Adds the bytes of the files that came since the last call. What is too much with what is sent already is told in words instead.
+/// Adds the bytes of the files that came since the last call. Beyond the limit, which includes files already sent, a note in words is sent instead.
 pub(super) async fn add(context: &StepContext, conversation: &mut Conversation) -> Result<(), Fault> {
     context.journal().durable().await.map_err(|Lost| lost())?;
     let mut sent: usize = conversation.media.iter().map(|media| media.bytes.len()).sum();

@@ -30,7 +30,7 @@ use crate::providers::{anthropic, bedrock, host, responses};
 use crate::providers::{ChatReply, ChatRequest, Delta, Finish, Provider as _, ProviderFailure};
 use crate::sync::Mutex;
 
-/// The currency in which providers tell what a call costs.
+/// The currency of costs that providers report.
 const DOLLARS: &str = "USD";
 
 /// A model call.

@@ -58,7 +58,7 @@ impl StepContext {
         self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned), servers })
     }
 
-    /// The server that a call was told for, if it is a server's; calls of logs of earlier versions have none.
+    /// The server for which a call was announced, if its tool belongs to a server. Calls in logs of earlier versions have none.
     #[must_use]
     pub fn server_of(&self, call_id: &str) -> Option<CallServer> {
         self.open(|step| step.servers.get(call_id).cloned()).flatten()
@@ -194,7 +194,7 @@ impl StepContext {
         Some(question::pause(open, (key, call, tool), output_key, &self.system().locale))
     }
 
-    /// A call whose end nobody saw earlier: a person's word, or never again. A model is told so; a node fails, and a person is asked.
+    /// A call whose end was not recorded is made again only if a person decides so. A model receives that as the result; a node fails and waits for the decision.
     fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Result<Option<ToolOutcome>, Fault> {
         let look = |step: &OpenStep| (step.calls.get(key).cloned(), step.doubts.get(&call.id).cloned());
         let Some((Some(Call::Open(open)), doubt)) = self.open(look) else { return Ok(None) };

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one is waited for that was just told of its run, or has not begun yet.
 const SOON: Duration = Duration::from_millis(250);
 
-/// In which order a reader is told.
+/// The order in which a reader receives events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Branches one after another, as declared.
@@ -144,7 +144,7 @@ impl Ring {
 }
 
 impl Feed {
-    /// A feed that goes on from what was told already.
+    /// A feed that continues after what was already published.
     #[must_use]
     pub fn new(tenant: Arc<str>, progress: bool, mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
         telling.ordered.frames.clear();

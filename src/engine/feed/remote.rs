@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 pub(in crate::engine) struct RemoteRuns(Mutex<HashMap<Id, Weak<Notify>>>);
 
 impl RemoteRuns {
-    /// Something to wait on for news of a run.
+    /// A handle to wait for a change of a run.
     pub(in crate::engine) fn watch(&self, run: Id) -> Arc<Notify> {
         let mut known = self.0.lock();
         if let Some(found) = known.get(&run).and_then(Weak::upgrade) {

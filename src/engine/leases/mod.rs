@@ -214,7 +214,7 @@ async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> Drove {
 }
 
 impl World {
-    /// Keeps leases, hears cancels, takes over and works the queue, until the engine stops.
+    /// Renews leases, receives cancels, takes runs over and executes queued runs, until the engine stops.
     pub(crate) fn keep(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let _set_before = self.runtime.set(runtime);
@@ -288,7 +288,7 @@ impl World {
         let world = Arc::clone(self);
         let until: queue::Until = Arc::new(move || lease(&world).unwrap_or_default());
         let queue::Renewed { lost, skipped } = queue::hold(&self.store, self.owner(), runs, &until).await?;
-        // A run that rests has no lease, also when its driver was not told yet that this is stored.
+        // A run that rests has no lease, even if its driver does not know yet that this is stored.
         for journal in held.iter().filter(|journal| lost.contains(&journal.run) && journal.status() == Status::Running) {
             journal.give_up();
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::model::Id;
 
-/// The running kernel and the process namespace: where process numbers mean the same. Empty where that cannot be told.
+/// The running kernel and the process namespace: where process numbers mean the same. Empty if they cannot be determined.
 static PLACE: LazyLock<String> = LazyLock::new(|| place().unwrap_or_default());
 
 /// Makes what is the same for all engines of a process, before any of them is used: a fork would leave it half made.
@@ -33,7 +33,7 @@ fn place() -> Option<String> {
     Some(format!("{}.{}", boot.trim(), space.to_string_lossy().trim_matches(|letter: char| !letter.is_ascii_digit())))
 }
 
-/// When a process began, in ticks since the system's start; within: none when there is no such process. None when nobody can tell.
+/// When a process began, in ticks since the system's start; inside: none if there is no such process. None if it cannot be determined.
 fn began(process: u32) -> Option<Option<String>> {
     // `/proc` may hide the processes of other users, which must not count as gone.
     let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return is_nobody(process).then_some(None) };

@@ -26,7 +26,7 @@ pub struct Finished {
     pub millis: u64,
 }
 
-/// Is told of each run that a worker took and this process is done with.
+/// Receives each run that a worker took and that this process has finished with.
 pub(super) type Listener = Arc<dyn Fn(Finished) + Send + Sync>;
 
 /// The places of one worker.

@@ -56,7 +56,7 @@ impl World {
         }
     }
 
-    /// Claims abandoned runs, at most one for each place, and goes on with them, unless it is told to `stop` before. Which.
+    /// Claims abandoned runs, at most one for each free slot, and continues them, unless `stop` comes first. Returns which.
     pub(super) async fn take_abandoned(self: &Arc<Self>, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Vec<(Arc<str>, Id)>> {
         for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
             if let Err(error) = cancel::cancel(self, &tenant.into(), &run.to_string()).await

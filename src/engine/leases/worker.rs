@@ -235,7 +235,7 @@ impl World {
         if *heard.lock() {
             return Ok(());
         }
-        // Nobody tells the end of a run that could not be gone on with, or that was given back.
+        // No end is reported for a run that could not be continued, or that was returned to the queue.
         if self.stopping.is_cancelled() {
             let text = format!("the studio is shutting down; run {run} goes on when somebody takes it over");
             return Err(Error::new(Kind::ShuttingDown, text).with("trace_id", run.to_string()));
@@ -255,7 +255,7 @@ impl World {
         Ok(taken.first().map(|(_, run)| *run))
     }
 
-    /// Claims queued runs, at most one for each place, and goes to work on them, unless it is told to `stop` before. Which.
+    /// Claims queued runs, at most one for each free slot, and executes them, unless `stop` comes first. Returns which.
     async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Vec<(Arc<str>, Id)>> {
         if places.is_empty() {
             return Ok(Vec::new());

@@ -57,7 +57,7 @@ pub(in crate::engine) fn tell(world: &World, core: &Core, entry: &Entry, journal
     }
 }
 
-/// The same for an entry of a run that nobody drives; it is told once the entry is stored ([`Watch::begun`]).
+/// The same for an entry of a run that no process executes; it is sent once the entry is stored ([`Watch::begun`]).
 pub(in crate::engine) fn tell_resting(world: &World, run: &Run, entry: &Entry, tenant: &Arc<str>, watch: &Watch, definitions: &Definitions) {
     if world.observer.watches() {
         let told = Told { tenant, watch, masking: &Masking::of(world, run), stored: false, definitions: Some(definitions) };
@@ -134,7 +134,7 @@ struct Told<'a> {
     definitions: Option<&'a Definitions>,
 }
 
-/// One entry of a run, and what is needed to tell of it.
+/// One entry of a run, and what its spans need.
 struct SpanWriter<'a> {
     world: &'a World,
     run: &'a Run,

@@ -176,7 +176,7 @@ fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
         Value::Object(told)
     };
     let citations: Vec<Value> = (1..).zip(&found.results).map(cite).collect();
-    // A whole number where there is nothing to tell.
+    // A whole number if there is no score.
     let top_score = if found.results.is_empty() { json!(0) } else { json!(found.top_score) };
     json!({
         "query": query, "results": found.results, "context": found.context, "knowledge_base_id": base,

@@ -250,7 +250,7 @@ impl Loaded {
     }
 }
 
-/// Of entries after `seq` and rows of text that were read together, at most so many of each, those that can be told in their order: text
+/// Of entries after `seq` and rows of text that were read together, at most so many of each, those that can be published in their order: text
 /// behind an entry that was not read waits for it, and so do entries behind text that was not read.
 pub(in crate::engine) fn in_step(seq: Seq, mut entries: Vec<Entry>, mut tokens: Vec<TokenRow>, most: usize) -> (Vec<Entry>, Vec<TokenRow>) {
     let read = entries.last().map_or(seq, |entry| entry.seq);

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 use crate::store::upkeep::outbox::HostEvent;
 use crate::store::upkeep::outbox;
 
-/// How many are told at once.
+/// How many events are sent at once.
 const AT_ONCE: usize = 16;
 /// How long the host may think about one.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// Tells the host what is due, if it wants to hear of usage. How many it was told.
+    /// Sends the due events to the host, if it takes them. Returns how many it sent.
     ///
     /// # Errors
     /// When the store cannot be used; what was taken becomes due again.

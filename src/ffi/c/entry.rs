@@ -56,7 +56,7 @@ impl Entry {
 
     /// A function without a result.
     pub(super) fn plain(work: impl FnOnce()) {
-        // There is nobody to tell; letting the panic out would end the host.
+        // There is no caller to report to, and letting the panic out would end the host.
         drop(catch_unwind(AssertUnwindSafe(work)));
     }
 

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn studio_ready(engine: *mut studio_engine, timeout_ms: i3
             return Err(Fault::invalid("there is no room for handles"));
         }
         let told = ticket::engine(engine)?.ready(timeout_ms, room)?;
-        // SAFETY: the caller's promise; no more than `room` are told.
+        // SAFETY: the caller's promise; no more than `room` are written.
         unsafe {
             std::ptr::copy_nonoverlapping(told.as_ptr(), handles, told.len());
             count.write(told.len());

@@ -175,7 +175,7 @@ pub(super) fn of_engine(engine: &Arc<Engine>) -> Result<u64, Fault> {
     Ok(value)
 }
 
-/// Gives a stream to the caller: from then on its news are told under its handle.
+/// Gives a stream to the caller: from then on its new data is reported under its handle.
 pub(super) fn give(stream: &Arc<Stream>, out: entry::Slot<studio_stream>) -> Result<(), Fault> {
     let handle = writing().insert(Object::Stream(Arc::clone(stream)))?;
     out.fill(handle);

@@ -133,7 +133,7 @@ impl Engine {
         start::start(self, &self.studio, op, request, body)
     }
 
-    /// Up to `room` streams with news, 0 for calls that wait for the host; none when there were none in time.
+    /// Up to `room` streams with new data, 0 for calls that wait for the host; none if there were none in time.
     pub(in crate::ffi) fn ready(&self, timeout_ms: i32, room: usize) -> Result<Vec<u64>, Fault> {
         self.answered_here()?;
         if timeout_ms != 0 {
@@ -143,7 +143,7 @@ impl Engine {
         self.news().take(timeout_ms, room)
     }
 
-    /// A descriptor, for good, that is readable while there are news; -1 where the system has none.
+    /// A descriptor, for good, that is readable while a stream has new data; -1 if the system has no descriptors.
     pub(in crate::ffi) fn descriptor(&self) -> Result<i32, Fault> {
         self.answered_here()?;
         // The child of a fork must not watch the socket of its parent.

@@ -83,7 +83,7 @@ pub(super) fn forget(engine: &Engine) {
     REGISTRY.get().lock().shared.retain(|_, known| !std::ptr::eq(Arc::as_ptr(known), engine));
 }
 
-/// Closes every engine and stops telling log lines; afterwards no callback is under way unless one overran the time. Inside a callback
+/// Closes every engine and stops sending log lines; afterwards no callback is running unless one overran the time. Inside a callback
 /// it waits for none.
 pub(in crate::ffi) fn shutdown(timeout: Duration) {
     let (until, waits) = (Instant::now() + timeout, may_wait().is_ok());

@@ -13,7 +13,7 @@ use crate::sync::{Condvar, Mutex};
 /// Stands for the host itself: calls to it wait.
 pub(super) const HOST: u64 = 0;
 
-/// The news of one engine.
+/// The streams of one engine that have new data.
 pub(super) struct Notification {
     state: Mutex<State>,
     heard: Condvar,
@@ -21,7 +21,7 @@ pub(super) struct Notification {
 
 struct State {
     members: HashMap<u64, Mark>,
-    /// Those with news, the oldest first.
+    /// Those with new data, the oldest first.
     listed: VecDeque<u64>,
     lamp: Option<Lamp>,
     closed: bool,
@@ -129,7 +129,7 @@ impl Notification {
         }
     }
 
-    /// Up to `room` that have news; none when there are none in time.
+    /// Up to `room` that have new data; none if there are none in time.
     pub(super) fn take(&self, timeout_ms: i32, room: usize) -> Result<Vec<u64>, Fault> {
         let until = deadline(timeout_ms);
         let mut state = self.state.lock();

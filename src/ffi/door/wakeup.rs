@@ -237,7 +237,7 @@ mod tests {
             let mut rest = [0; 64];
             while descriptor.read(&mut rest).is_ok_and(|read| read > 0) {}
             assert!(!readable(&bell));
-            // Something is left: it is told although it was told before.
+            // Something is left: the stream is reported again.
             bell.settle(true);
             assert!(readable(&bell));
             bell.hush();

@@ -20,21 +20,21 @@ use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 /// Messages of a page of a thread.
 const PAGE: &str = "100";
 
-/// The event of one run.
+/// The response stream of one run, or of several answers to one run.
 pub(super) struct Course {
     studio: Studio,
     scope: Scope,
     run: String,
     translator: Translator,
     events: EventStream,
-    /// Where the run goes on after each of the answers that follow.
+    /// Where the run continues after each further answer.
     more: Option<mpsc::Receiver<Result<From>>>,
     stage: Stage,
     /// The run is cancelled when its stream breaks.
     leashed: bool,
 }
 
-/// Said to a reader who was too slow.
+/// The text for a reader who was too slow.
 pub(super) const GOES_ON: &str = "the stream broke off before the run ended; the run goes on";
 const IS_CANCELLED: &str = "the stream broke off before the run ended; the run is cancelled, as `on_disconnect` asks, unless it has ended";
 
@@ -52,7 +52,7 @@ impl Course {
         Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, leashed: false }
     }
 
-    /// Goes on behind each of the answers that follow the first.
+    /// Continues with each answer that follows the first.
     pub(super) fn behind(mut self, more: Option<mpsc::Receiver<Result<From>>>) -> Self {
         self.more = more;
         self

@@ -67,7 +67,7 @@ struct PendingRequest {
 /// A run that begins or goes on.
 pub(super) struct Accepted {
     ask: Ask,
-    /// As [`crate::studio::Started::told`] says it.
+    /// In the form of [`crate::studio::Started::told`].
     told: Value,
     /// Where the run goes on after each of the further answers, which are given in order.
     more: Option<mpsc::Receiver<Result<From>>>,
@@ -115,7 +115,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     course::answer(course.behind(accepted.more), protocol, slot, accepted.leash)
 }
 
-/// The key of a post. The client's name of its run is one: a client that lost a stream posts that run again, with what it has heard of it,
+/// The key of a post. The client's name of its run is one: a client that lost a stream posts that run again, with what it received of it,
 /// so only what the user said counts then.
 fn key(call: &Call, protocol: Protocol, target: &Target, ask: Option<&Ask>) -> Result<Option<RequestKey>> {
     let route = target.route(protocol);

@@ -66,7 +66,7 @@ pub(super) fn pace(studio: &Studio) -> error::Result<Pace> {
     Ok(Pace { silence, most: settings::longest_stream(studio.config()) })
 }
 
-/// The answer that tells a run. The leash cancels the run when the answer is dropped before its end; an answer whose time is over has
+/// The answer that streams a run. [`CancelOnDrop`] cancels the run if the answer is dropped before its end; an answer whose time is over has
 /// come to its end, for its reader comes back.
 pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<CancelOnDrop>, pace: Pace) -> Response {
     let chunks = Box::pin(encoded(events.cut_when_behind()).take_until(pace.over()));

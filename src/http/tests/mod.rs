@@ -1,4 +1,4 @@
-//! The door as hosts see it: requests in, answers out.
+//! Tests of the HTTP interface as hosts use it: requests in, answers out.
 
 mod chain;
 mod description;

@@ -66,7 +66,7 @@ fn heaviest(data: &[u8], depth: usize, left: &mut u64) -> Result<u64, Unfit> {
         return Ok(0);
     }
     let zlib = is_zlib(data).then(|| unpacked(ZlibDecoder::new(data)));
-    // Without a header there is nothing to tell it by, and readers try it where the header is missing or wrong.
+    // Without a header it cannot be recognised, and readers try it where the header is missing or wrong.
     let is_open = depth == DEPTH && zlib.as_ref().is_none_or(Vec::is_empty);
     let bare = is_open.then(|| unpacked(DeflateDecoder::new(data)));
     let behind = data.get(2..).filter(|_| is_open).map(|body| unpacked(DeflateDecoder::new(body)));

@@ -45,7 +45,7 @@ pub enum Source<'a> {
     Tool(&'a str),
 }
 
-/// A text that was cut, as the trace tells it.
+/// A text that was cut, as the trace shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The `output` of the span `context_truncation`.

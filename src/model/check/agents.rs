@@ -158,7 +158,7 @@ pub(super) fn is_approval_enabled(subject: &Subject<'_>, at: usize, agent: &Agen
         || (agent.is_inline() && (agent.tools.iter().any(|tool| is_gated(subject, tool)) || is_bound_gated(subject, at)))
 }
 
-/// Its text is told while it comes although approval is enabled.
+/// Its text is streamed although approval is enabled.
 pub(super) fn streams_approval(subject: &Subject<'_>, agent: &AgentNode) -> bool {
     let stored = || agent.agent_id.as_deref().filter(|_| !agent.is_inline()).and_then(|id| subject.known.agent(id)).unwrap_or_default();
     agent.stream_approval.unwrap_or_else(|| stored().stream_approval)

@@ -14,7 +14,7 @@ pub enum Severity {
     Warning,
 }
 
-/// The codes of issues, in the order in which they are told: errors, then warnings.
+/// The codes of issues, in the order in which they are listed: errors, then warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the codes of the contract")]
@@ -152,7 +152,7 @@ pub struct Issue {
     pub field: Option<String>,
 }
 
-/// What is found, in the order in which the graph is read; told by code.
+/// What is found, in the order in which the graph is read; listed by code.
 #[derive(Debug)]
 pub(super) struct Report {
     issues: Vec<Issue>,

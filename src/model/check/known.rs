@@ -11,7 +11,7 @@ pub struct KnownAgent {
     pub require_tool_approval: bool,
     /// It has a tool whose calls a person approves, whatever its flag says.
     pub gated_tool: bool,
-    /// Its text is told while it comes although a person approves calls.
+    /// Its text is streamed although a person approves calls.
     pub stream_approval: bool,
     /// It has an output schema of its own.
     pub schema: bool,

@@ -68,7 +68,7 @@ fn before(subject: &Subject<'_>, readers: &[usize]) -> Vec<bool> {
     subject.wiring.reaching(sources.map(|(_, source)| source))
 }
 
-/// What a branch writes is told to nobody outside it.
+/// Nothing outside a branch can read what the branch writes.
 fn is_told(subject: &Subject<'_>, writer: usize, readers: &[usize]) -> bool {
     readers.iter().any(|reader| {
         subject.regions.iter().all(|region| match region.branch_of(writer) {

@@ -226,7 +226,7 @@ pub enum CallOutcome {
     Failed(Fault),
 }
 
-/// The tool of a server that a call is for, as it was found when the call was first told of. The call is made there or nowhere.
+/// The tool of a server that a call is for, as it was found when the call was first announced. The call is made there or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallServer {
     /// The id of the server's definition, which no other server of that slug has.

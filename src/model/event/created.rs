@@ -22,7 +22,7 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// As it is told.
+    /// As it is published.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

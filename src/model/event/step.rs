@@ -118,7 +118,7 @@ pub struct Turn {
     pub messages: Vec<Message>,
     /// Their ids in the thread.
     pub ids: Vec<Id>,
-    /// The last assistant message, which readers are told of.
+    /// The last assistant message, which readers receive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_id: Option<Id>,
     /// A driver that lives as long as the run.

@@ -63,7 +63,7 @@ pub fn measure(kind: &str, mime: &str) -> Measure {
     }
 }
 
-/// Such files are told to models as text.
+/// Models receive such files as text.
 fn is_text(mime: &str) -> bool {
     mime.starts_with("text/") || mime == "application/json"
 }

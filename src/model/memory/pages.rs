@@ -1,8 +1,8 @@
 //! Owns the approximate number of pages of a PDF, without parsing it.
 
-/// Bytes of a page where the file does not tell its pages: they are packed inside it.
+/// Bytes of a page if the number of pages cannot be read because it is compressed.
 const PACKED_PAGE: usize = 50_000;
-/// A page takes at least so many bytes: a file that tells of more lies.
+/// A page takes at least so many bytes; a file that claims more pages is wrong.
 const LEAST: usize = 20;
 
 /// The pages of a PDF: as many as it has page objects or says to have, else by its size.

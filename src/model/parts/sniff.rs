@@ -104,7 +104,7 @@ fn has(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// Text takes the text type that it was declared to have, or the one that its name tells; markup is never text.
+/// Text takes the text type that it was declared to have, or the one that its name ends in; markup is never text.
 fn of_text(bytes: &[u8], declared: Option<&str>, name: Option<&str>) -> Option<FileType> {
     if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() || is_markup(bytes) {
         return None;

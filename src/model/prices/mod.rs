@@ -89,7 +89,7 @@ impl PriceTable {
         Ok(Self { currency, rows, bundled: None, kinds: HashMap::new() })
     }
 
-    /// Several tables as one, those that win first. A table in another currency is left out; its place is told.
+    /// Several tables as one, in order of precedence. A table in another currency is left out, and its place is returned.
     #[must_use]
     pub fn layered(tables: impl IntoIterator<Item = Self>, currency: &str) -> (Self, Vec<usize>) {
         let mut all = Self { currency: currency.to_owned(), rows: Rows::new(), bundled: None, kinds: HashMap::new() };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::super::Timestamp;
 use super::{Rates, Row};
 
-/// So many problems of a table are told at once.
+/// The most problems of a table that one error lists.
 const MOST_WRONG: usize = 100;
 
 /// The currency and the rows of a table.

@@ -9,7 +9,7 @@ use crate::model::event::{
 };
 
 impl Masks {
-    /// An entry as it may be stored and told.
+    /// An entry as it may be stored and sent.
     #[must_use]
     pub fn event(&mut self, event: &Event) -> Event {
         let mut masked = event.clone();

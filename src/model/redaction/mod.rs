@@ -167,7 +167,7 @@ impl Masks {
         }
     }
 
-    /// Takes what can be told, masked, from a text that comes in pieces. What stays may be the beginning of a known value, or a
+    /// Takes what can be sent, masked, from a text that comes in pieces. What stays may be the beginning of a known value, or a
     /// named key whose value may go on.
     pub fn settled(&mut self, held: &mut String) -> String {
         let open = held.split_off(scan::unfinished(held, &self.names.names));

@@ -13,7 +13,7 @@ use self::table::Table;
 pub(in crate::model) use self::table::without_region;
 use super::Timestamp;
 
-/// A form in which something is told or shown.
+/// A kind of input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variants are the values of the contract")]
@@ -35,13 +35,13 @@ pub enum Reasoning {
     Effort,
     /// By a number of tokens.
     Budget,
-    /// It decides by itself, within an effort, and can be told not to.
+    /// It decides by itself, within an effort, and can be switched off.
     Adaptive,
     /// It always thinks.
     Always,
 }
 
-/// How a model is told the form of its answer.
+/// How a model receives the schema of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structured {
@@ -102,7 +102,7 @@ facts! {
     reasoning: Reasoning,
     /// The efforts that it knows.
     efforts: Vec<String>,
-    /// It thinks also where nothing is said of an effort, and can be told not to.
+    /// It thinks even if no effort is set, and thinking can be switched off.
     thinks: bool,
     /// It takes `temperature` and `top_p`.
     sampling: bool,
@@ -110,11 +110,11 @@ facts! {
     stop: bool,
     /// It calls tools.
     tools: bool,
-    /// It can be told which tool to call.
+    /// A request can name the tool that it must call.
     tool_choice: bool,
-    /// It can be told whether to call several tools at once.
+    /// A request can say whether it may call several tools at once.
     parallel_tools: bool,
-    /// How it is told the form of its answer.
+    /// How it receives the schema of its answer.
     structured: Structured,
     /// It gives such answers also while tools are offered.
     structured_with_tools: bool,
@@ -143,7 +143,7 @@ impl Facts {
         self.output.as_ref().is_some_and(|output| output.contains(&medium))
     }
 
-    /// How it is told the form of its answer.
+    /// How it receives the schema of its answer.
     #[must_use]
     pub fn structured(&self) -> Structured {
         self.structured.unwrap_or(Structured::Schema)

@@ -316,7 +316,7 @@ fn calls_of(event: &Event) -> Option<&[ToolCall]> {
 }
 
 /// A call whose end nobody saw is not over: one that may be repeated is, under the same id, and of one of a tool or mcp node that may
-/// not a person decides. The model of an agent is told instead that nobody knows.
+/// not a person decides. The model of an agent is told instead that the result is unknown.
 fn stays_open(kind: NodeKind, open: &CallStarted, outcome: &ToolOutcome) -> bool {
     let of_node = matches!(kind, NodeKind::Tool | NodeKind::Mcp);
     if of_node { outcome.abandoned || outcome.unanswered } else { outcome.abandoned && open.repeatable }

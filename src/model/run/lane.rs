@@ -93,7 +93,7 @@ pub struct OpenStep {
     pub node: NodeIndex,
     /// From 1.
     pub attempt: u32,
-    /// As told.
+    /// As published.
     pub iteration: Option<u32>,
     /// The child run of a stored agent.
     pub child_run: Option<Id>,

@@ -52,7 +52,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As it is told.
+    /// As it is published.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

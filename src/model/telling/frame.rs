@@ -73,7 +73,7 @@ pub(super) struct Place {
     pub(super) fork: Option<(Id, NodeIndex)>,
 }
 
-/// What was measured of a step while it was told.
+/// What was measured of a step while its frames were published.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepFacts {
     pub(super) iteration: Option<u32>,
@@ -210,7 +210,7 @@ impl Frame {
         match &self.body {
             Body::Token { delta, .. } => 160 + delta.len(),
             Body::Written(written) => 256 + written.data.len(),
-            // These tell what their entry holds; others share the entry with them.
+            // These carry the content of their entry; other events share the entry with them.
             Body::RanEnded(entry)
             | Body::Completed { entry, .. }
             | Body::StepFailed { entry, .. }

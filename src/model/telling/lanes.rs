@@ -38,7 +38,7 @@ pub(super) struct Lane {
     began_ms: u64,
 }
 
-/// A fork of a lane; the lane may have closed it and opened the next before the first is told.
+/// A fork of a lane; the lane may have closed it and opened the next one before the frames of the first are published.
 #[derive(Debug)]
 struct Fork {
     step: Id,
@@ -203,7 +203,7 @@ impl Lane {
         }
     }
 
-    /// Results that can be told now: those before them in their turn are. A call that was never told has none.
+    /// Results that can be published now, because those before them in their turn are published. A call that was never announced has none.
     pub(super) fn tool_results(&mut self, call_id: &str, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
         let turn = self.results.iter_mut().rev().find(|turn| turn.calls.iter().any(|(id, _)| id == call_id));
         let Some(turn) = turn else { return Vec::new() };

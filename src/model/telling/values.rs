@@ -31,7 +31,7 @@ impl Frame {
         }
     }
 
-    /// Why the last answer ended, and what people should know; each only where there is something to tell.
+    /// Why the last answer ended, and its warnings. Each is left out if it says nothing special.
     pub(super) fn ending(&self, object: &mut Object<'_>, step: &StepFacts) {
         if let Some(finish) = &step.finish {
             object.put("finish", finish);

@@ -24,7 +24,7 @@ use super::telling::{Telling, Told, Wire};
 /// The steps and spans of a run.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// In the order in which they are told.
+    /// In the order in which they are published.
     pub steps: Vec<Step>,
     /// In the order in which they began.
     pub spans: Vec<Span>,
@@ -248,7 +248,7 @@ impl Trace {
     }
 }
 
-/// Why an answer ended, and what people should know of it; each only where there is something to tell.
+/// Why an answer ended, and its warnings. Each is left out if it says nothing special.
 fn add_ending(fields: &mut Map<String, Value>, finish: Option<&str>, warnings: &[Warning]) {
     fields.extend(finish.map(|finish| ("finish".to_owned(), finish.into())));
     if !warnings.is_empty() {

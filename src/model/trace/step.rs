@@ -36,7 +36,7 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
-    /// As it is told.
+    /// As it is shown.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Measured;
 
-/// The request that tells of them.
+/// The request that sends them.
 #[cfg(feature = "otlp")]
 pub(super) fn request(measured: &Measured, environment: &str) -> Bytes {
     use prost::Message as _;

@@ -16,7 +16,7 @@ use crate::model::Timestamp;
 use crate::model::event::EntityKind;
 use crate::sync::Mutex;
 
-/// How often they are told.
+/// How often they are sent.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Histograms that are kept; what finds no room is added to the one of its instrument that stands for all others.
 const SERIES: usize = 1024;
@@ -87,12 +87,12 @@ impl Histogram {
 }
 
 struct Measured {
-    /// Sums of several processes are sums of their own: each engine has a name by chance, drawn when it first tells of them, behind a fork.
+    /// Sums of several processes are sums of their own: each engine has a random name, chosen when it first sends metrics, so after a fork.
     instance: OnceLock<String>,
     series: HashMap<(Instrument, Attributes), Histogram>,
     since: Option<Timestamp>,
     until: Timestamp,
-    /// Something was measured that was not told.
+    /// Something was measured that was not sent yet.
     news: bool,
 }
 
@@ -116,7 +116,7 @@ impl Metrics {
         }
     }
 
-    /// The request that tells all of it; none when nothing was measured since the last.
+    /// The request with all histograms; none if nothing was measured since the last one.
     fn request(&self, environment: &str) -> Option<Bytes> {
         let mut measured = self.0.lock();
         std::mem::take(&mut measured.news).then(|| message::request(&measured, environment))

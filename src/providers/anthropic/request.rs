@@ -122,7 +122,7 @@ pub(in crate::providers) fn limits(request: &ChatRequest, facts: &Facts, may_thi
 
 /// Without an effort, a model that thinks all the same is asked to show what it thinks: the newer ones do not by themselves.
 fn shown(request: &ChatRequest, facts: &Facts) -> Option<Value> {
-    // A model that may leave thinking is not told to think where it has to call a tool, which also gives some answers their form.
+    // If thinking is optional, it is not requested when the model must call a tool; some structured answers are such calls.
     let forced = request.tool_choice.as_ref().is_some_and(ToolChoice::is_for_the_first_call)
         || (request.schema.is_some() && facts.structured() != Structured::Schema);
     let thinks = facts.reasoning == Some(Reasoning::Always) || (facts.thinks == Some(true) && !forced);

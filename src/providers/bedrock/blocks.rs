@@ -48,7 +48,7 @@ fn short(told: &str) -> String {
 #[derive(Clone, Copy)]
 pub(super) struct Taken<'a> {
     pub(super) facts: &'a Facts,
-    /// Results of calls may say that they tell an error.
+    /// Results of calls may be marked as errors.
     pub(super) status: bool,
 }
 

@@ -29,7 +29,7 @@ enum Form {
     Told,
 }
 
-/// The models of Anthropic, whose settings are theirs; an inference profile does not tell by its name whose it is.
+/// The models of Anthropic, which have settings of their own. The name of an inference profile does not show the maker.
 pub(in crate::providers) fn is_claude(model: &str, facts: &Facts) -> bool {
     model.contains("claude") || (!model.contains("nova") && matches!(facts.reasoning, Some(Reasoning::Budget | Reasoning::Adaptive | Reasoning::Always)))
 }
@@ -70,7 +70,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
 fn form(request: &ChatRequest, facts: &Facts, thinks: bool) -> Form {
     let Some(schema) = &request.schema else { return Form::Free };
     let bound = (facts.structured() == Structured::Schema).then(|| strict::rewritten(schema, &strict::ANTHROPIC)).flatten();
-    // A tool that has to be called cannot be told to a model that thinks, and takes an object.
+    // A model that thinks cannot be forced to call a tool, and the input of a tool is always an object.
     let named = request.tools.iter().any(|tool| tool.name == ANSWER);
     let calls = !thinks && !named && facts.tools != Some(false) && facts.tool_choice != Some(false) && request.tool_choice != Some(ToolChoice::None);
     match bound {

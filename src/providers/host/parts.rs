@@ -70,7 +70,7 @@ impl Heard {
             "reasoning" if !said.is_empty() => deltas(Delta::Reasoning(said.to_owned())),
             "call" => self.calls.push(tool_call_of(text(part, "call_id"), text(part, "name"), part.get("inputs"))),
             "text" | "reasoning" | "source" => {}
-            // What later versions may tell is not known here.
+            // Parts that later versions may send are unknown here.
             _ => return,
         }
         let (says, count) = (matches!(kind, "text" | "reasoning"), self.parts.len());

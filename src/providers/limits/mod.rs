@@ -134,8 +134,8 @@ impl Gate {
         }
     }
 
-    /// Waits for room where there is a limit or a rest, and tells how long that took. A call with a key of its own heeds no rests: the provider asked
-    /// others for them.
+    /// Waits for room if there is a limit or a `retry-after` delay, and returns how long that took. A call with its own key ignores such delays,
+    /// because the provider asked another key to wait.
     pub(super) async fn admit(
         self: &Arc<Self>,
         tenant: &str,

@@ -258,7 +258,7 @@ async fn calls_under_one_id_are_calls_of_their_own() {
         delta(&json!({"tool_calls": [call("{\"path\":\"x\"}"), call("{\"path\":\"y\"}")]})),
         delta(&json!({"tool_calls": [call("{\"path\":")]})),
         delta(&json!({"tool_calls": [{"id": "c", "function": {"arguments": "\"z\"}"}}]})),
-        // Some servers tell a call once more when it is whole.
+        // Some servers send a call once more when it is complete.
         delta(&json!({"tool_calls": [call("{\"path\":\"z\"}")]})),
     ];
     check("custom", stream(&frames), true, expect![[r#"

@@ -23,7 +23,7 @@ pub(super) struct Frame<'t> {
     choice: Option<Choice>,
     /// The places of usage; if a server sends it twice, both are the same.
     usages: [Option<Value>; 3],
-    /// Where they tell an error within an answer.
+    /// Where they report an error within an answer.
     errors: [Option<Value>; 2],
     /// It is an error as a whole.
     is_error: bool,

@@ -172,7 +172,7 @@ pub(super) trait Reading: Send {
 pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut reading: R, deltas: Deltas<'_>) -> Result<R, ProviderFailure> {
     let outcome = match framing {
         Framing::Whole => whole(answer, &mut reading, deltas).await,
-        // Some servers do not stream though they were asked to, and gateways tell their errors so.
+        // Some servers do not stream though they were asked to, and gateways send their errors in this form.
         Framing::Events if answer.is_one_value() => whole(answer, &mut reading, deltas).await,
         Framing::Events => events(answer, &mut reading, deltas).await,
         Framing::Lines => lines(answer, &mut reading, deltas).await,

@@ -224,7 +224,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Runs a statement of which nobody wants to know how many rows it changed. Where the database is on a server, nobody waits for it:
-    /// a failure is told by what follows, at the latest by the end of the transaction.
+    /// a failure is reported by a later statement, at the latest by the end of the transaction.
     pub fn send(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
         match &mut self.connection {
             Connection::Sqlite(session) => session.execute(sql, params).map(drop),

@@ -81,7 +81,7 @@ mod tests {
 
     type Seen = Receiver<u32>;
 
-    /// Transactions that tell their numbers, the first one when it may.
+    /// Transactions that report their numbers, the first one when it may.
     fn ended(numbers: &[u32], seen: &Sender<u32>, wait: Option<Receiver<()>>) -> Ended {
         let mut wait = wait;
         let ended = numbers.iter().map(|number| {

@@ -52,7 +52,7 @@ pub(in crate::store) trait Engine: Send + Sync {
     fn inspect(&self) -> Result<Found, StoreError>;
     /// Notifies other processes.
     fn tell(&self, _: Notification) {}
-    /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.
+    /// Receives and sends the notifications of processes until it is closed; blocks its thread. None if there are no other processes.
     fn exchange(self: Arc<Self>, _: Listener) -> Option<Box<dyn FnOnce() + Send>> {
         None
     }

@@ -1,7 +1,7 @@
 //! Owns the vectors that a PostgreSQL server with the extension `vector` compares itself: copies in the extension's type `halfvec`.
 //!
 //! Their table is there only where the extension was. Nothing else depends on it: a reading without all copies is searched without them.
-//! Copies go with the vectors that they are of. The copy of a reading's first passage is stored last, so it tells that all are there.
+//! Copies go with the vectors that they are of. The copy of a reading's first passage is stored last, so its presence means that all are there.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

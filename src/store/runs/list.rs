@@ -75,7 +75,7 @@ impl FromStr for RunCursor {
 }
 
 /// The conditions that every list has; `$1` to `$11`. The calls of a run are its own and those of its child runs, which have none.
-/// `LIKE` on a file and the pattern of a server do not tell small letters from large ones. A NUL inside JSON, which ends a text in one database and is
+/// `LIKE` on a file and the pattern of a server do not distinguish small letters from capitals. A NUL inside JSON, which ends a text in one database and is
 /// refused by the other, stands as the letter that `pattern` has for it.
 macro_rules! bounds {
     () => {

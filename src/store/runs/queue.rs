@@ -156,7 +156,7 @@ pub async fn hold(store: &Store, owner: &Arc<str>, mut runs: Vec<Id>, until: &Un
     let mut all = Renewed::default();
     for piece in runs.chunks(RENEWED) {
         let (owner, piece, until) = (Arc::clone(owner), piece.to_vec(), Arc::clone(until));
-        // The time is told when it is written: that may be long after it was queued.
+        // The time is set when it is written, which may be long after it was queued.
         let work = move |tx: &mut Tx<'_>| renew(tx, &owner, &piece, until());
         let renewed = match store.keep(work.clone()).await {
             // No connection can be had beside those of other writes.

@@ -61,7 +61,7 @@ impl MessageRow {
         self.meta.as_ref().is_some_and(|meta| meta.get("studio_kind").is_some_and(|kind| kind == "summary"))
     }
 
-    /// What is told of it, with what it stands for.
+    /// What is shown of it, with what it stands for.
     fn stored_meta(&self) -> Option<Value> {
         let mut meta = self.meta.clone();
         if !self.covers.is_empty() {

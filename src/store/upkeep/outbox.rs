@@ -87,7 +87,7 @@ pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     Ok(found.flatten().map(Timestamp))
 }
 
-/// The host has taken it. Where somebody else has taken it meanwhile for another try, that one is told how it ends.
+/// The host has taken it. If another process has taken it meanwhile for another try, that try decides how it ends.
 ///
 /// # Errors
 /// The database.

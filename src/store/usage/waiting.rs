@@ -197,7 +197,7 @@ pub(in crate::store) struct Held(Vec<(String, Vec<u8>)>);
 
 impl Held {
     /// Removes the rows of at most so many records. Where only one writes at a time, none comes between reading and removing, which
-    /// together are quicker than removing rows that are told.
+    /// together are quicker than removing given rows.
     pub(in crate::store) fn take(tx: &mut Tx<'_>, most: usize) -> Result<Self, StoreError> {
         let rows = tx.query(
             "{SELECT tenant, body FROM #usage_waiting WHERE items <= $1|DELETE FROM #usage_waiting WHERE items <= $1 RETURNING tenant, body}",

@@ -19,7 +19,7 @@ const LONGEST_LEASE: i64 = 3_600_000;
 /// Logs that are listed at once.
 const LOGS: usize = 500;
 
-/// The database answers, has this program's schema, and takes writes. Gives the time by which leases are told; none when its tables cannot be
+/// The database answers, has this program's schema, and takes writes. Returns the time that leases use; none when its tables cannot be
 /// looked at.
 pub(super) async fn database(studio: &Studio, found: &mut Diagnosis) -> Option<Timestamp> {
     let world = studio.world();

@@ -1,4 +1,4 @@
-//! Owns the worker program: takes runs from the queue until it is told to stop.
+//! Owns the worker program: takes runs from the queue until it is stopped.
 
 use std::time::Duration;
 

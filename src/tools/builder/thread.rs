@@ -15,7 +15,7 @@ use crate::tools::{Tool, ToolInvocation, ToolReply};
 
 /// How long a call waits for a place.
 const WAIT: Duration = Duration::from_secs(10);
-/// A script that is told to stop has this long to do so before it is given up.
+/// How long a script may take to stop before it is abandoned.
 const GRACE: Duration = Duration::from_millis(100);
 /// Parsing takes less than this, or the code is none.
 const PARSING: Duration = Duration::from_secs(2);

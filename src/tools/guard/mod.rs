@@ -128,7 +128,7 @@ impl GuardedClient {
     /// It could not be made.
     pub fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
-            // A server may close a kept connection just as the next call is sent on it, and nobody could tell whether that call ran.
+            // A server may close a kept connection just as the next call is sent on it, and then it would be unknown whether that call ran.
             let builder = outbound::builder(&self.guard.trust)?.pool_max_idle_per_host(0).no_proxy().dns_resolver(Arc::new(self.guard.clone()));
             builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))
         });

@@ -10,7 +10,7 @@ use crate::sync::Mutex;
 
 /// One request asks for this many tokens at most: to be known, and to be allowed more.
 pub(super) const TOKENS: usize = 2;
-/// Tokens that are still kept from being told; the last is in use.
+/// Tokens that are still masked; the last one is in use.
 const KEPT: usize = 8;
 
 /// The authorization for one server, shared by all who speak to it over one connection.
@@ -39,7 +39,7 @@ impl Authorization {
         self.0.given.lock().last().map(|token| token.0.to_string())
     }
 
-    /// What must not be told.
+    /// Values that must not be shown.
     pub(super) fn hidden(&self) -> Vec<Arc<str>> {
         self.0.given.lock().iter().map(|token| Arc::clone(&token.0)).collect()
     }

@@ -23,7 +23,7 @@ pub(super) struct Client {
     /// The server said that its tools changed.
     pub(super) stale: Arc<AtomicBool>,
     ready: Ready,
-    /// The server was told, when the connection was opened, that it may ask.
+    /// The server learned, when the connection was opened, that it may ask.
     may_be_asked: bool,
 }
 

@@ -26,7 +26,7 @@ const TRIES: usize = 3;
 /// Questions whose calls are remembered until they are put.
 const REMEMBERED: usize = 64;
 
-/// A call that may ask: what the host is told of it, and how long an answer is of use to it.
+/// A call that may ask: what the host receives of it, and how long an answer is of use to it.
 #[derive(Clone)]
 pub(super) struct Asker {
     facts: Map<String, Value>,
@@ -34,7 +34,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// The asker that a call is. A tenth of its time is left to the server, which hears then that nobody answered.
+    /// The asker that a call is. A tenth of its time is left for the server to receive that nobody answered.
     pub(super) fn of(call: &ToolInvocation, tool: &str) -> Self {
         let facts = [
             ("tool", json!(tool)),

@@ -17,7 +17,7 @@ use crate::json;
 use crate::providers::sse::Events;
 use crate::tools::guard::Guard;
 
-/// How long it may take until everybody has heard that a message was not sent.
+/// How long it may take until all waiting calls know that a message was not sent.
 const HEARD: Duration = Duration::from_secs(1);
 
 /// Who is asked, and with what.
@@ -134,7 +134,7 @@ async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoin
             while let Some((_, tell)) = outgoing.recv().await {
                 let _nobody_waits = tell.send(Err(Broken { text: format!("{}, and the next ones were not sent", text()), unreached: true }));
             }
-            // Who waits hears first that nothing was sent: the end of the wire says less.
+            // Waiting calls first learn that nothing was sent; the end of the connection says less.
             tokio::time::sleep(HEARD).await;
         }
     }

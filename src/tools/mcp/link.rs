@@ -177,7 +177,7 @@ impl Link {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        // Whoever waited for one that could not be opened hears the same, instead of trying it again in turn.
+        // Other calls that waited for the same connection get the same error, instead of trying again one after the other.
         if let Some((_, fault)) = self.failed.lock().as_ref().filter(|(at, _)| *at >= asked) {
             return Err(fault.clone());
         }

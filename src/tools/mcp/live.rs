@@ -41,7 +41,7 @@ const SCHEMA: usize = 128 << 10;
 /// How often a server may ask for more before it answers a call.
 const ROUNDS: usize = 8;
 
-/// A tool that a server lends.
+/// A tool that a server offers.
 #[derive(Clone, Debug)]
 pub(super) struct ServerTool {
     pub(super) name: String,
@@ -71,7 +71,7 @@ pub(super) struct Live {
     pub(super) program: Option<(Arc<Process>, LastWords)>,
     version: String,
     stateless: bool,
-    /// The server tells when its tools change.
+    /// The server reports when its tools change.
     listens: Arc<AtomicBool>,
     client: Client,
     ready: Ready,
@@ -110,14 +110,14 @@ impl Live {
         live
     }
 
-    /// Without a session, changes are told only to those who ask for them.
+    /// Without a session, the server reports changes only on request.
     fn subscribe(&self) {
         let (peer, stale, listens) = (self.peer.clone(), Arc::clone(&self.client.stale), Arc::clone(&self.listens));
         tokio::spawn(async move {
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
             let Ok(mut changes) = peer.listen(filter).await else { return };
             listens.store(changes.acknowledged().tools_list_changed == Some(true), Ordering::Release);
-            // What changed before the server listened is not told.
+            // A change before the request reached the server is not reported.
             stale.store(true, Ordering::Release);
             while let Ok(Some(_)) = changes.next().await {
                 stale.store(true, Ordering::Release);
@@ -150,7 +150,7 @@ impl Live {
         self.listed.lock().as_ref().map(|listed| Arc::clone(&listed.tools))
     }
 
-    /// The tools of the server; the last ones when it is too busy to tell.
+    /// The tools of the server; those of the last list if the server is too busy to answer.
     ///
     /// # Errors
     /// What went wrong, as a sentence's end.
@@ -202,7 +202,7 @@ impl Live {
         Ok((tools.into(), ttl))
     }
 
-    /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
+    /// Calls a tool. If the future is dropped, the server receives a cancellation.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, CallError> {
         let _open = self.client.open(call);

@@ -49,7 +49,7 @@ type Told = HashMap<(String, String), Arc<[String]>>;
 /// The MCP servers that runs of this engine use.
 pub struct McpServers {
     links: Links,
-    /// The names of tools as servers told them last.
+    /// The names of tools that servers listed last.
     told: Mutex<Told>,
 }
 
@@ -65,7 +65,7 @@ impl McpServers {
         Ok(Self { links: Links::new(config, secrets, host)?, told: Mutex::default() })
     }
 
-    /// The names of the tools that a server lends, as far as it told them since the studio was opened.
+    /// The names of the tools that a server has listed since the studio was opened.
     #[must_use]
     pub fn known(&self, tenant: &str, slug: &str) -> Option<Arc<[String]>> {
         self.told.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
@@ -125,7 +125,7 @@ impl McpServers {
             let text = format!("the MCP server `{}` has no tool `{}`", server.slug, only.join("`, `"));
             return Err(Fault::new(FaultCode::ToolNotFound, text));
         }
-        // A server that lends two tools of one name lends the first.
+        // If a server offers two tools with one name, the first counts.
         let mut seen = HashSet::new();
         let named = found.into_iter().map(|tool| (tool, names::accepted(&tool.name))).filter(|(_, name)| seen.insert(name.clone()));
         Ok(named.map(|(tool, name)| self.bound(&server, wanted.tenant, tool, name)).collect())

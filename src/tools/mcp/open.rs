@@ -96,7 +96,7 @@ async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<L
 struct Started(Arc<Process>, LastWords);
 
 impl Started {
-    /// Its last words tell more than ours.
+    /// Its last output says more than our error.
     async fn blamed(&self, trouble: Trouble) -> Trouble {
         self.0.kill();
         let words = self.1.to_the_end().await;

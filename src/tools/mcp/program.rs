@@ -17,7 +17,7 @@ use crate::json;
 use crate::secrets::masking;
 use crate::sync::Mutex;
 
-/// How much of a program's last words is told, how much is kept until secrets are masked in it, and how long they are waited for
+/// How much of a program's last output is shown, how much is kept until secrets are masked in it, and how long it is waited for
 /// once it has ended.
 const WORDS: usize = 2048;
 const KEPT: usize = 4 * WORDS;
@@ -31,7 +31,7 @@ pub(super) struct LastWords {
     kept: Arc<Mutex<Vec<u8>>>,
     /// Gone when nothing more comes.
     more: watch::Receiver<()>,
-    /// What must not be told.
+    /// Values that must not be shown.
     hidden: Arc<[Arc<str>]>,
 }
 

@@ -83,7 +83,7 @@ pub(super) struct Ready {
     pub(super) tenant: Arc<str>,
     /// How long a call may take, and whatever has to come before it.
     pub(super) timeout: Duration,
-    /// What must not be told.
+    /// Values that must not be shown.
     pub(super) hidden: Vec<Arc<str>>,
     /// Who answers its questions where no run waits for them.
     pub(super) elicitation: Elicitation,
@@ -189,7 +189,7 @@ pub(super) fn unavailable(slug: &str, text: &str) -> Fault {
     Fault::new(FaultCode::McpUnavailable, format!("the MCP server `{slug}` {text}"))
 }
 
-/// Looks up secrets and remembers what must not be told.
+/// Looks up secrets and remembers their values, which must not be shown.
 struct Lookup<'a> {
     secrets: &'a Secrets,
     tenant: &'a str,
@@ -218,7 +218,7 @@ impl Lookup<'_> {
     }
 }
 
-/// A server hears once, at the beginning, whether it may ask; so that is part of what its connection depends on.
+/// A server learns once, at the beginning, whether it may ask; so its connection depends on that too.
 fn print((tenant, slug): (&str, &str), way: &Way, may_ask: bool) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {

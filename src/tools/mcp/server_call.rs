@@ -179,7 +179,7 @@ fn meta_of(message: &ClientJsonRpcMessage) -> Option<&RequestMetaObject> {
     }
 }
 
-/// A call under way. Dropped before its answer came, the server is told that nobody waits for it.
+/// A call under way. If it is dropped before its answer came, the server receives a cancellation.
 pub(super) struct Underway {
     peer: Peer<RoleClient>,
     id: Option<RequestId>,

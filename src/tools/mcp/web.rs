@@ -123,7 +123,7 @@ pub(super) struct Fetch {
 type Failure = StreamableHttpError<Trouble>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// The protocol tells some failures apart; of the others the text is kept.
+/// The protocol distinguishes some failures; of the others the text is kept.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     match problem {

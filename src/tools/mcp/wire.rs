@@ -27,7 +27,7 @@ pub(super) struct Broken {
     pub(super) unreached: bool,
 }
 
-/// A message on its way out, and who hears whether it went.
+/// A message on its way out, and the receiver of whether it was sent.
 pub(super) type Outgoing = (ClientJsonRpcMessage, oneshot::Sender<Result<(), Broken>>);
 
 /// A carrier of messages: a task writes, a task reads.
@@ -108,7 +108,7 @@ pub(super) fn is_unread(error: &ErrorData) -> bool {
     error.data.as_ref() == Some(&*UNREAD)
 }
 
-/// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
+/// What the caller receives, instead of waiting on, if an answer cannot be read, for example because it is nested too deeply.
 pub(super) fn unreadable(line: &[u8], problem: &json::Unread) -> Option<ServerJsonRpcMessage> {
     let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
     Some(unread(id, format!("the answer could not be read: {problem}")))

@@ -7,7 +7,7 @@ use crate::config::Secret;
 use crate::secrets::masking;
 use crate::tools::{ToolReply, parts};
 
-/// What is kept of an answer that tells an error.
+/// What is kept of an answer with an error.
 const ERROR: usize = 4 << 10;
 
 /// 2xx: the text is the result, JSON without its blanks. Everything else is an error. A 2xx answer that cannot be taken is one of which

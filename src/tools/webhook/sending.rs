@@ -14,7 +14,7 @@ const REDIRECTS: usize = 5;
 const ANSWER: usize = 8 << 20;
 /// What is read of an answer that holds files, which are not kept as text.
 const FILES: usize = 32 << 20;
-/// What is read of an answer that tells an error; less of it is kept once secrets are masked.
+/// What is read of an answer with an error; less of it is kept once secrets are masked.
 const ERROR: usize = 16 << 10;
 
 /// One request.
@@ -38,7 +38,7 @@ pub(super) struct Answer {
     pub(super) after: bool,
 }
 
-/// How a failure is told: with `sent`, a call that may change something was answered already, and nobody knows what became of it.
+/// How a failure is reported: with `sent`, a call that may change something was already answered, and its effect is unknown.
 fn failed(sent: bool, text: String) -> ToolReply {
     if sent { ToolReply::unanswered(text) } else { ToolReply::error(text) }
 }
@@ -46,7 +46,7 @@ fn failed(sent: bool, text: String) -> ToolReply {
 /// Sends a request and reads its answer.
 ///
 /// # Errors
-/// The failure that is told when there is none: refused by the guard, not reachable, redirected somewhere it must not go; or the
+/// The failure that is reported if there is no answer: refused by the guard, not reachable, redirected somewhere it must not go; or the
 /// connection broke, or a call that may change something was answered with a redirect that leads nowhere, and nobody knows what became
 /// of the request.
 pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result<Answer, ToolReply> {

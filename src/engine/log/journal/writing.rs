@@ -75,7 +75,7 @@ impl Journal {
     }
 
     /// What is written next; true when it was tried before. When a job is done again, another one may wait already. A beginning is for
-    /// the job that took it alone: who starts the run is told how that one ended, and what was appended meanwhile is written then.
+    /// the job that took it alone: the starter of the run learns how that job ended, and then entries that were appended meanwhile are written.
     fn take(&self, first: bool) -> Option<(Arc<Append>, bool)> {
         let mut core = self.core.lock();
         let core = &mut *core;
@@ -114,7 +114,7 @@ impl Journal {
         *self.known.lock() = Some((append.expect_head + append.entries.len() as u64, known));
     }
 
-    /// Runs on the writer's thread, before it goes on: another write of this run takes what comes next, also when nobody was told of this one.
+    /// Runs on the writer's thread, before it goes on: another write of this run takes what comes next, even if the result of this one was not reported yet.
     fn kept(&self) {
         *self.writing.lock() = None;
     }

@@ -25,7 +25,7 @@ pub(super) struct Translator {
     run_id: String,
     /// Of a workflow: what it knows so far.
     pub(super) state: Option<Map<String, Value>>,
-    /// Of an agent: what was said so far, older turns first. Of a workflow only for a client that comes back: what it has heard before this part.
+    /// Of an agent: the messages so far, older turns first. Of a workflow only for a client that reconnects: what it received before this part.
     pub(super) messages: Option<Vec<Value>>,
     pub(super) end: Option<End>,
     /// The message that is open, and what the last one said.

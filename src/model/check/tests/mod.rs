@@ -1,4 +1,4 @@
-//! Owns the proof that every code is told where it should be, and nowhere else.
+//! Tests that every code of an issue is reported where it should be, and nowhere else.
 
 mod agents;
 mod flow;

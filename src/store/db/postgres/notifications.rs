@@ -53,7 +53,7 @@ impl Exchange {
         self.closed.cancel();
     }
 
-    /// The messages that tell what waits.
+    /// The messages for what waits.
     fn messages(&self) -> Vec<String> {
         let told = std::mem::take(&mut *self.told.lock());
         let runs: Vec<String> = told.runs.iter().map(Id::to_string).collect();

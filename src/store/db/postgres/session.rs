@@ -199,7 +199,7 @@ impl Session {
         self.begun.replace(begun);
     }
 
-    /// Whether the transaction was begun; whatever failed after a beginning that failed tells nothing.
+    /// Whether the transaction was begun; if the beginning failed, later failures mean nothing.
     pub(super) fn begun(&self) -> Result<(), StoreError> {
         self.begun.take().map_or(Ok(()), |begun| self.wait(begun).map(drop))
     }

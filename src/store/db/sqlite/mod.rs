@@ -229,7 +229,7 @@ fn is_denied(found: &fs::Metadata) -> bool {
     }
 }
 
-/// SQLite tells a full disk or a read-only place as an I/O error now and then: looks for itself.
+/// SQLite sometimes reports a full disk or a read-only place as an I/O error, so this checks for itself.
 pub(in crate::store) fn seen_closer(error: StoreError, path: &Path) -> StoreError {
     let StoreError::Io(_) = error else { return error };
     let probe = folder_of(path).join(format!(".studio-{}.probe", std::process::id()));
@@ -299,7 +299,7 @@ impl Watch {
     }
 }
 
-/// Where a file has no number, the time when it was made tells one from another.
+/// Where files have no number, the time of creation distinguishes them.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let made = fs::metadata(path).ok()?.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;

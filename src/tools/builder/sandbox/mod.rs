@@ -15,7 +15,7 @@ const MEMORY: usize = 64 << 20;
 const STACK: usize = 1 << 20;
 /// The stack of a script's thread.
 pub(super) const THREAD_STACK: usize = 4 << 20;
-/// What is told of a failure.
+/// The longest text of a failure.
 const TOLD: usize = 2000;
 const PRELUDE: &str = include_str!("../prelude.js");
 
