@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -97,6 +97,10 @@ fuzz:
 generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
+
+# The version of the library and of all packages: `make version` says it, `make version TO=0.2.0` writes it into every manifest.
+version:
+	@scripts/version.py $(TO)
 
 # The bundled prices and models, from the newest packages of PyPI that collect them.
 prices:

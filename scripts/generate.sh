@@ -25,5 +25,6 @@ keep "$made/include/wfstudio.ffi.h" include/wfstudio.ffi.h
 keep "$made/python/wfstudio.py" bindings/python/wfstudio/uniffi/wfstudio.py
 # The tests that compare the descriptions of the API and of the functions also write them.
 [ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the >/dev/null
+scripts/version.py --check || same=1
 bindings/generate/all ${check:+--check} || same=1
 exit $same
