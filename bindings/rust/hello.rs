@@ -1,3 +1,5 @@
+//! An application with the studio inside: `cargo run --example hello`.
+
 use std::{error::Error, sync::Arc};
 
 use axum::{extract::Request, middleware::map_request};
