@@ -56,10 +56,10 @@ export const teller = await make("workflows", {
   },
 });
 
-// A proxy that breaks the connection once so many bytes of a POST's answer went through.
+// A proxy that breaks the connection once a text of a POST's answer went through; it has to read it, so it asks for it uncompressed.
 export async function cutting(mark) {
   const server = http.createServer((request, response) => {
-    const options = { method: request.method, headers: { ...request.headers, host: new URL(base).host } };
+    const options = { method: request.method, headers: { ...request.headers, host: new URL(base).host, "accept-encoding": "identity" } };
     const forward = http.request(new URL(request.url, base), options, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       let seen = "";
