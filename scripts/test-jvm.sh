@@ -34,6 +34,8 @@ run core-jna "$jdk17" core "$@"
 run servlet "$jdk17" servlet "$@"
 run spring "$jdk17" spring-boot-starter "$@"
 run kotlin "$newest" kotlin "$@"
+"$newest/bin/java" -Xmx128m -Duniffi.component.wfstudio.libraryOverride="$library" \
+    -cp "$build/wfstudio-kotlin/test-classes:$(cat "$build/wfstudio-kotlin/classpath")" SmokeKt || failed=$((failed + 1))
 for framework in jdk spring; do
     log=$build/conformance-$framework.log
     if FRAMEWORK=$framework bindings/conformance/run --lang jvm --framework "$framework" >"$log" 2>&1; then
