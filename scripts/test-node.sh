@@ -22,6 +22,7 @@ rm -rf dist
 npm run --silent build
 [ "${1:-}" != build ] || exit 0
 
+npx tsc -p test
 echo "== node $(node --version)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
