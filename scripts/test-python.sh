@@ -17,11 +17,12 @@ work=$target/python-tests
 mkdir -p "$work"
 
 venv=$(cd "$work" && pwd)/venv
-[ -x "$venv/bin/gunicorn" ] || {
+[ -x "$venv/bin/mypy" ] || {
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r bindings/python/tests/requirements.txt
 }
 [ "${1:-}" != venv ] || { echo "$venv"; exit 0; }
+(cd bindings/python && "$venv/bin/mypy" --strict-equality --warn-unused-ignores --check-untyped-defs --follow-imports=silent --cache-dir "$venv/../mypy" tests/typed.py)
 "$venv/bin/pytest" -q -p no:cacheprovider "$root/bindings/python/tests" "$@"
 for framework in fastapi quart django flask django-wsgi; do
     echo "conformance: python, $framework"
