@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
+.PHONY: run test test-peers test-adapters test-adapters-hosts test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-suites test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -29,6 +29,10 @@ test-live:
 # The stream adapters with the clients that others wrote: the AI SDK's `Chat` and AG-UI's `HttpAgent`.
 test-adapters:
 	@scripts/test-peers.sh adapters
+
+# The same clients against the hosts in Node.js, Python and PHP.
+test-adapters-hosts:
+	@scripts/test-adapters.sh node python php
 
 # The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
 test-pages:
@@ -61,6 +65,10 @@ test-knowledge:
 # Every host language: its own tests and the scenario that all hosts pass, a line for each. One language: `make test-go`.
 test-hosts:
 	@scripts/test-hosts.sh
+
+# Beside the scenario: silent streams, load, ends, races of close, forks, cost, held against the host of every language; about half an hour. One language: `scripts/test-suites.sh go`.
+test-suites:
+	@scripts/test-suites.sh
 
 # The workflows of CI and releases, linted: actionlint, zizmor.
 test-workflows:
@@ -97,6 +105,10 @@ fuzz:
 generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
+
+# The version of the library and of all packages: `make version` says it, `make version TO=0.2.0` writes it into every manifest.
+version:
+	@scripts/version.py $(TO)
 
 # The bundled prices and models, from the newest packages of PyPI that collect them.
 prices:

@@ -2,6 +2,8 @@
 target=${CARGO_TARGET_DIR:-$root/target}
 [ "${target#/}" != "$target" ] || target=$root/$target
 build=$target/jvm
+# shellcheck disable=SC2034 # read by those who source this
+package_version=$("$root/scripts/version.py")
 library=$(realpath -m "${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}")
 
 command -v mvn >/dev/null && command -v javac >/dev/null || {
@@ -21,4 +23,4 @@ if [ -z "$newest" ]; then
     done
 fi
 # A build of one's own, quiet but for what is wrong; --quiet leaves Maven's own warnings.
-maven() { (cd "$root/bindings/jvm" && JAVA_HOME=$newest mvn -q -B -Dstyle.color=never -Dwfstudio.build="$build" "$@" 2>&1 | { grep -vE '^WARNING: (A terminally|sun\.misc|Please|A restricted|java\.lang|Use --enable|Restricted)' || true; }; exit "${PIPESTATUS[0]}"); }
+maven() { (mkdir -p "$build/hello"; "$root/bindings/hello" kotlin >"$build/hello/Hello.kt"; cd "$root/bindings/jvm" && JAVA_HOME=$newest mvn -q -B -Dstyle.color=never -Dwfstudio.build="$build" "$@" 2>&1 | { grep -vE '^WARNING: (A terminally|sun\.misc|Please|A restricted|java\.lang|Use --enable|Restricted)' || true; }; exit "${PIPESTATUS[0]}"); }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Chats with the studio through the clients of the stream adapters: `Chat` of the AI SDK (ai@6, ai@7) and `HttpAgent` of AG-UI (npm),
-# installed under the target folder as tests/adapters/package-lock.json names them, against the example host with scripted models.
+# installed under the target folder as tests/adapters/package-lock.json names them, against the example host with scripted models, or against the hosts named:
+# `scripts/test-adapters.sh [rust] [node] [python] [php]`. The last three need the library, WFSTUDIO_LIBRARY or the debug build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/peers.sh
@@ -14,17 +15,54 @@ if ! cmp -s tests/adapters/package-lock.json "$place/installed"; then
 fi
 cp tests/adapters/*.mjs "$place/"
 
-cargo="${CARGO:-cargo}"
-"$cargo" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --example axum
-port=$(free_port)
-rm -f "$place"/studio.sqlite*
-start host "${CARGO_TARGET_DIR:-target}/debug/examples/axum" --port "$port" --config tests/adapters/config.json --database "$place/studio.sqlite"
-wait_for host "$port" 20 /studio/api/settings
-
+hosts=("$@")
+[ $# -gt 0 ] || hosts=(rust)
+root=$PWD
 node="$place/node_modules/node/bin/node"
-failed=0
-STUDIO_URL="http://127.0.0.1:$port" timeout 200 "$node" --test --test-reporter=spec "$place/vercel.mjs" "$place/agui.mjs" >"$place/tests.log" 2>&1 || failed=1
-cat "$place/tests.log"
-passed=$(awk '$2 == "pass" {print $3}' "$place/tests.log")
-[ "$failed" = 0 ] || { echo "the adapters' clients failed" >&2; exit 1; }
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+python3 - "$place" <<'END'
+import json, sys
+config = json.load(open("tests/adapters/config.json"))
+config["database"] = {"path": sys.argv[1] + "/studio.sqlite"}
+json.dump(config, open(sys.argv[1] + "/config.json", "w"))
+END
+
+# The example host in Rust, or the conformance host of another language, which is told by headers who asks.
+host() { # language, port
+    rm -rf "$place"/studio.sqlite* "$place"/server
+    local told=(env PORT="$2" DATABASE="$place/studio.sqlite" CONFIG="$place/config.json" WFSTUDIO_LIBRARY="${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}")
+    case $1 in
+        rust)
+            "${CARGO:-cargo}" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --example axum
+            start rust "$target/debug/examples/axum" --port "$2" --config tests/adapters/config.json --database "$place/studio.sqlite"
+            ;;
+        node)
+            scripts/test-node.sh build
+            start node "${told[@]}" FRAMEWORK=express "$(command -v node)" "$root/bindings/node/host.mjs"
+            ;;
+        python) start python "${told[@]}" PYTHONPATH="$root/bindings/python" "$(scripts/test-python.sh venv)/bin/python" "$root/bindings/python/host.py" ;;
+        php)
+            scripts/test-php.sh packages
+            start php "${told[@]}" php "$root/bindings/php/host.php"
+            ;;
+        *) echo "test-adapters: rust, node, python or php" >&2; exit 2 ;;
+    esac
+}
+
+failed=() passed=0
+for language in "${hosts[@]}"; do
+    port=$(free_port)
+    host "$language" "$port"
+    wait_for "$language" "$port" 60 "$([ "$language" = rust ] && echo /studio/api/settings || echo /own/ping)"
+    headers='{}'
+    [ "$language" = rust ] || headers='{"x-user":"ada","x-gate":"open","x-authorized":"yes"}'
+    STUDIO_URL="http://127.0.0.1:$port" STUDIO_HEADERS=$headers timeout 200 "$node" --test --test-reporter=spec "$place/vercel.mjs" "$place/agui.mjs" >"$place/tests.log" 2>&1 || failed+=("$language")
+    cat "$place/tests.log"
+    good=$(awk '$2 == "pass" {print $3}' "$place/tests.log")
+    passed=$((passed + ${good:-0}))
+    echo "host $language: ${good:-0} passed"
+    end
+    started=()
+done
+[ ${#failed[@]} = 0 ] || { echo "the adapters' clients failed against: ${failed[*]}" >&2; exit 1; }
 echo "test result: ok. $passed passed"

@@ -33,8 +33,7 @@ cd "$empty/project"
 echo '{"private":true,"type":"module"}' >package.json
 npm install --silent --no-fund --no-audit --ignore-scripts "$empty"/wfstudio-client-*.tgz typescript@7.0.2 @types/node@26.6.6
 [ "$(find node_modules/@wfstudio/client -name '*.ts' ! -name '*.d.ts' | wc -l)" = 0 ]
-awk '/^```ts/ {on = 1; next} /^```/ {exit} on' "$root/bindings/client/README.md" >hello.ts
-[ "$(wc -l <hello.ts)" -le 15 ] || { echo "the first program is too long" >&2; exit 1; }
+"$root/bindings/hello" client >hello.ts
 npx tsc --strict --target es2022 --module nodenext --types node hello.ts
 
 example=$target/debug/examples/axum

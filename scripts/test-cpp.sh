@@ -30,12 +30,11 @@ for compiler in "${compilers[@]}"; do
 done
 say "the hello host of the README, by CMake and by pkg-config"
 mkdir hello
-awk '/^```cpp$/{on=1; next} /^```$/{on=0} on' "$root/bindings/cpp/README.md" >hello/main.cpp
-[ "$(sed -n '/^int main/,/^}/p' hello/main.cpp | wc -l)" -le 15 ]
+"$root/bindings/hello" cpp >hello/main.cpp
 hello_flags=(-std=c++20 -Wall -Wextra -Werror -Wno-missing-field-initializers)
 g++ "${hello_flags[@]}" hello/main.cpp -o hello/host "${link[@]}" -lmicrohttpd
 if command -v cmake >/dev/null; then
-    printf 'cmake_minimum_required(VERSION 3.13)\nproject(hello CXX)\nset(CMAKE_CXX_STANDARD 20)\nfind_package(wfstudio 0.1 REQUIRED)\nadd_executable(host main.cpp)\ntarget_link_libraries(host PRIVATE wfstudio::wfstudio microhttpd)\n' >hello/CMakeLists.txt
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(hello CXX)\nset(CMAKE_CXX_STANDARD 20)\nfind_package(wfstudio %s REQUIRED)\nadd_executable(host main.cpp)\ntarget_link_libraries(host PRIVATE wfstudio::wfstudio microhttpd)\n' "$("$root/scripts/version.py")" >hello/CMakeLists.txt
     cmake -S hello -B hello/build -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
     cmake --build hello/build >/dev/null
 fi

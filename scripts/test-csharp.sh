@@ -25,7 +25,7 @@ say "the packages, unpacked into an empty folder"
 mkdir -p "$work/empty"
 for package in "$work"/packages/*.nupkg; do python3 -m zipfile -e "$package" "$work/empty"; done
 cp "$work"/empty/lib/net472/WfStudio.dll "$work/empty/"
-awk '/^```csharp hello$/{on=1; next} /^```$/{on=0} on' README.md >"$work/empty/hello.cs"
+"$root/bindings/hello" csharp >"$work/empty/hello.cs"
 "${compile[@]}" -r:"$work/empty/WfStudio.dll" -out:"$work/empty/hello.exe" "$work/empty/hello.cs"
 cp "$root/scripts/package/draft.json" "$work/empty/"
 (cd "$work/empty" && env -u WFSTUDIO_LIBRARY STUDIO_ENV=local timeout 60 mono hello.exe) >"$work/said" || { cat "$work/said" >&2; exit 1; }

@@ -18,7 +18,7 @@ passed=0 failed=0
 run() { # name, JDK, module, arguments
     local name=$1 jdk=$2 module=$3; shift 3
     local folder=$build/wfstudio-$module
-    local classes=$folder/wfstudio-$module-0.1.0.jar:$folder/test-classes:$(cat "$folder/classpath") flags=()
+    local classes=$folder/wfstudio-$module-$package_version.jar:$folder/test-classes:$(cat "$folder/classpath") flags=()
     [ "$(feature "$jdk")" -lt 22 ] || flags=(--enable-native-access=ALL-UNNAMED)
     local log=$build/$name.log status=0
     WFSTUDIO_LIBRARY=$library timeout 300 "$jdk/bin/java" "${flags[@]}" -Xmx600m -Dwfstudio.examples="$root/examples" -Dwfstudio.classpath="$classes" \
@@ -34,6 +34,8 @@ run core-jna "$jdk17" core "$@"
 run servlet "$jdk17" servlet "$@"
 run spring "$jdk17" spring-boot-starter "$@"
 run kotlin "$newest" kotlin "$@"
+"$newest/bin/java" -Xmx128m -Duniffi.component.wfstudio.libraryOverride="$library" \
+    -cp "$build/wfstudio-kotlin/test-classes:$(cat "$build/wfstudio-kotlin/classpath")" SmokeKt || failed=$((failed + 1))
 for framework in jdk spring; do
     log=$build/conformance-$framework.log
     if FRAMEWORK=$framework bindings/conformance/run --lang jvm --framework "$framework" >"$log" 2>&1; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the npm package: types, the engine and its mounts in Node.js, the conformance suite in Node.js, Bun and Deno.
-# `scripts/test-node.sh quick` leaves the suite out.
+# `scripts/test-node.sh quick` leaves the suite out, `… build` only builds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -20,7 +20,9 @@ cmp -s package-lock.json node_modules/.installed || {
 npm run --silent format >/dev/null || { echo "not formatted: npx prettier --write src test host.mjs package.json" >&2; exit 1; }
 rm -rf dist
 npm run --silent build
+[ "${1:-}" != build ] || exit 0
 
+npx tsc -p test
 echo "== node $(node --version)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the package of each language named (c, node, ruby, php, python, jvm; all without a name), installs it alone into an empty folder, and runs the first
-# program of its README there (in C examples/c/session.c): pages, a definition, a run told to its end, the end of the process with 0. WFSTUDIO_LIBRARY is the library that goes in.
+# Makes the package of each language named (c, node, ruby, php, python, jvm; all without a name; `rust`: the program alone), installs it alone into an empty folder, and runs the first
+# program of its README there (`bindings/hello`; in C examples/c/session.c): pages, a definition, a run told to its end, the end of the process with 0. WFSTUDIO_LIBRARY is the library that goes in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -15,8 +15,6 @@ work=$(mktemp -d)
 host=
 trap 'rm -rf "$work"' EXIT
 
-# The first program of a README: the block of code after the nth fence of a language.
-program() { awk -v fence="^\`\`\`$2\$" '$0 ~ fence {on = 1; next} on && /^```/ {exit} on' "$root/bindings/$1/README.md"; }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 ask() { curl -sf --max-time 20 -H 'X-Requested-With: XMLHttpRequest' -H 'Content-Type: application/json' "$@"; }
 fail() {
@@ -61,14 +59,14 @@ c() {
 node() {
     echo '{"private":true,"type":"module"}' >package.json
     npm install --silent --no-fund --no-audit --ignore-scripts "$made"/npm/wfstudio-{lib-linux-x64,host,client}-*.tgz express
-    program node js >hello.mjs
+    "$root/bindings/hello" node >hello.mjs
     serve "$(free_port)" node hello.mjs
 }
 ruby() {
     # `ffi` is the system's; the gem itself is the only one here.
     export GEM_HOME=$PWD/gems
     gem install --silent --local --no-document "$made"/ruby/wfstudio-"$version"-*.gem
-    program ruby ruby >config.ru
+    "$root/bindings/hello" ruby >config.ru
     local port
     port=$(free_port)
     NATIVE=/events ENDS=143 serve "$port" puma --quiet --bind "tcp://127.0.0.1:$port" config.ru
@@ -82,7 +80,7 @@ JSON
     cp vendor/wfstudio/wfstudio/native/*/libwfstudio.so other.so && echo x >>other.so
     ! command php vendor/bin/wfstudio fetch "$PWD/other.so" 2>/dev/null || fail "another library was taken"
     rm other.so
-    program php php >index.php
+    "$root/bindings/hello" php >index.php
     local port
     port=$(free_port)
     NATIVE=/ ENDS=143 serve "$port" php -d ffi.enable=1 -S "127.0.0.1:$port" index.php
@@ -92,24 +90,37 @@ python() {
     venv/bin/pip install --quiet --disable-pip-version-check --no-index "$made"/python/wfstudio-*.whl
     venv/bin/python -c 'import wfstudio' || fail "it cannot be imported alone"
     venv/bin/pip install --quiet --disable-pip-version-check fastapi uvicorn
-    program python python >shop.py
+    "$root/bindings/hello" python >shop.py
     local port
     port=$(free_port)
     ENDS=143 serve "$port" venv/bin/uvicorn --log-level warning --port "$port" shop:app
 }
 jvm() {
     . "$root/scripts/jvm.sh"
-    program jvm java >Hello.java
+    "$root/bindings/hello" jvm >Hello.java
     local jna path
     jna=$(find "${MAVEN_REPOSITORY:-$HOME/.m2/repository}/net/java/dev/jna/jna" -name 'jna-[0-9]*.jar' | sort | tail -n 1)
     path=$(find "$made/jvm" -name '*.jar' | tr '\n' :)$jna
     "$jdk17/bin/javac" -cp "$path" -d . Hello.java
     XDG_CACHE_HOME=$PWD/cache HOME=$PWD ENDS=143 serve "$(free_port)" "$jdk17/bin/java" -Xmx128m -cp ".:$path" Hello
+    # That of the Kotlin package was compiled with its tests.
+    mkdir kotlin
+    cp "$build"/wfstudio-kotlin/test-classes/HelloKt*.class kotlin/
+    path=$path:$(find "${MAVEN_REPOSITORY:-$HOME/.m2/repository}/org/jetbrains" -name 'kotlin-stdlib-2*.jar' -o -name 'kotlinx-coroutines-core-jvm-*.jar' | tr '\n' :)
+    rm -f studio.sqlite*
+    XDG_CACHE_HOME=$PWD/cache HOME=$PWD ENDS=143 serve "$(free_port)" "$jdk17/bin/java" -Xmx128m -cp "kotlin:$path" HelloKt
 }
+# The crate is compiled in: what Cargo built is run.
+rust() { ENDS=143 serve "$(free_port)" "$target/debug/examples/hello"; }
 
 for language in "${languages[@]}"; do
     made=$work/made-$language
     mkdir -p "$work/$language"
+    if [ "$language" = rust ]; then
+        (cd "$work/rust" && rust)
+        echo "rust: runs"
+        continue
+    fi
     "$root/scripts/package.sh" "$language" "$made" >/dev/null
     (cd "$made" && sha256sum --quiet --check SHA256SUMS)
     (cd "$work/$language" && "$language")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Python package: its own tests against real servers (uvicorn, Werkzeug, gunicorn), the conformance scenario in every framework,
 # the module that uniffi writes. In a virtual environment below the target folder. The library is WFSTUDIO_LIBRARY, else the debug build.
+# `scripts/test-python.sh venv` only makes that environment and says where it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -16,10 +17,12 @@ work=$target/python-tests
 mkdir -p "$work"
 
 venv=$(cd "$work" && pwd)/venv
-[ -x "$venv/bin/gunicorn" ] || {
+[ -x "$venv/bin/mypy" ] || {
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r bindings/python/tests/requirements.txt
 }
+[ "${1:-}" != venv ] || { echo "$venv"; exit 0; }
+(cd bindings/python && "$venv/bin/mypy" --strict-equality --warn-unused-ignores --check-untyped-defs --follow-imports=silent --cache-dir "$venv/../mypy" tests/typed.py)
 "$venv/bin/pytest" -q -p no:cacheprovider "$root/bindings/python/tests" "$@"
 for framework in fastapi quart django flask django-wsgi; do
     echo "conformance: python, $framework"

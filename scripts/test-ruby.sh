@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the Ruby binding: engine, processes, loader, mounts, Rails; then the conformance scenario under Puma, Rails and Sinatra.
+# Tests the Ruby binding and the raw module of uniffi: engine, processes, loader, mounts, Rails; then the conformance scenario under Puma, Rails and Sinatra.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.so}
@@ -12,6 +12,10 @@ for test in bindings/ruby/test/test_*.rb; do
     echo "# $test"
     ruby -W1 "$test"
 done
+raw=$(mktemp -d)
+trap 'rm -rf "$raw"' EXIT
+ln -s "$WFSTUDIO_LIBRARY" "$raw/libwfstudio.so"
+LD_LIBRARY_PATH=$raw ruby bindings/uniffi/ruby/smoke.rb
 scripts/test-packages.sh ruby
 [ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
 for framework in "" rails sinatra; do

@@ -13,8 +13,10 @@ cargo clippy --quiet --lib --features "$STUDIO_FEATURES" -- -D warnings
 say "generated files"
 scripts/generate.sh --check
 bindings/matrix
+bindings/hello --check
 say "the scenario of the host languages, in Rust"
 bindings/conformance/run --lang rust
+scripts/test-packages.sh rust
 say "C"
 scripts/test-c.sh
 say "Python"

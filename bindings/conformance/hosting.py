@@ -87,23 +87,23 @@ class Host:
         file = self._folder() / "without"
         lines = file.read_text().splitlines() if file.exists() else []
         words = {word.strip(): why.strip() for word, _, why in (line.partition(":") for line in lines if line.strip() and not line.startswith("#"))}
-        return {word.rpartition("/")[2]: why for word, why in words.items() if "/" not in word or word.partition("/")[0] == self.framework}
+        return {word.rpartition("/")[2]: why for word, why in words.items() if "/" not in word or word.partition("/")[0] in (self.framework, os.environ.get("SERVER"))}
 
-    def start(self):
-        return Process(self)
+    def start(self, **variables):
+        return Process(self, variables)
 
 
 class Process:
     """A host that runs."""
 
-    def __init__(self, host):
+    def __init__(self, host, variables):
         self.host, self.port, self.peer = host, free_port(), Peer()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="conformance-"))
         database = self.folder / "studio.sqlite"
         config = (HERE / "config.json").read_text().replace("{database}", str(database)).replace("{peer}", self.peer.address)
         (self.folder / "config.json").write_text(config)
         self.log = self.folder / "log"
-        own = {"PORT": str(self.port), "DATABASE": str(database), "CONFIG": str(self.folder / "config.json"), "LC_ALL": "C.UTF-8"}
+        own = {"PORT": str(self.port), "DATABASE": str(database), "CONFIG": str(self.folder / "config.json"), "LC_ALL": "C.UTF-8", **variables}
         if host.framework:
             own["FRAMEWORK"] = host.framework
         # Nothing of the caller's own studio may reach the host: variables win over its configuration.

@@ -18,9 +18,9 @@ PING_MS, MORE_THREADS, MORE_FILES, MORE_MEMORY = 20, 4, 8, 0.02
 SLACK_KB = 4096
 
 
-def prepared(host):
+def prepared(host, **variables):
     """A new process that has the workflows `desk` and `sleepy`."""
-    process = host.start()
+    process = host.start(**variables)
     made = next(step for step in scenario.steps() if step["step"] == "a workflow is made")
     wire.send(process.port, made["send"], made).read()
     sleepy = json.loads(json.dumps(made["json"]).replace('"clerk"', '"sleepy"').replace('"desk"', '"sleepy"'))

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Owns bindings/node/src/generated.ts: what bindings/abi.json lists, in TypeScript.
+"""Owns bindings/node/src/generated.ts: what bindings/abi.json lists, in TypeScript; and bindings/node/src/wire.ts: events and calls to the host of docs/openapi.json.
 
     bindings/generate/node.py [--check] [ABI_JSON]
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
+import client
+
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "bindings/node/src/generated.ts"
+WIRE = ROOT / "bindings/node/src/wire.ts"
+# From here, with all that these name.
+ROOTS = ["WorkflowEvents", "ChatEvents", "HostCalls"]
 # How a type is told to the loader. Handles are numbers; buffers are memory that the binding owns.
 KINDS = {
     "struct studio_engine *": "handle",
@@ -61,13 +67,31 @@ def text(abi):
     return "\n".join(lines) + "\n"
 
 
+def wire():
+    """The shapes that reach an application by the native API."""
+    api = json.loads((ROOT / "docs/openapi.json").read_text())
+    schemas, needed, found = api["components"]["schemas"], list(ROOTS), []
+    while needed:
+        name = needed.pop()
+        if name not in found:
+            found.append(name)
+            needed += re.findall(r'"#/components/schemas/(\w+)"', json.dumps(schemas[name]))
+    part = {"components": {"schemas": {name: schemas[name] for name in found}}}
+    return client.schemas(part).replace("client.py", "node.py").replace("the shapes on the wire", "the data of events and the calls to the host")
+
+
+def keep(path, made):
+    if "--check" not in sys.argv:
+        path.write_text(made)
+    elif not path.exists() or path.read_text() != made:
+        sys.exit(f"{path.relative_to(ROOT)} is not as made: run bindings/generate/node.py")
+
+
 def main():
     named = [one for one in sys.argv[1:] if one != "--check"]
     made = text(json.loads(Path(named[0] if named else ROOT / "bindings/abi.json").read_text()))
-    if "--check" not in sys.argv:
-        KEPT.write_text(made)
-    elif not KEPT.exists() or KEPT.read_text() != made:
-        sys.exit(f"{KEPT.relative_to(ROOT)} is not as made: run bindings/generate/node.py")
+    keep(KEPT, made)
+    keep(WIRE, wire())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Owns `bindings/python/wfstudio/_generated.py`: what `bindings/abi.json` lists, for ctypes. `--check` only compares."""
+"""Owns `bindings/python/wfstudio/_generated.py`: what `bindings/abi.json` lists, for ctypes; and `bindings/python/wfstudio/types.py`: events and calls to the host of
+`docs/openapi.json`, for type checkers. `--check` only compares."""
 
+import json
+import keyword
+import re
 import sys
 
 import abi
 
-OUT = "bindings/python/wfstudio/_generated.py"
+OUT, TYPES = "bindings/python/wfstudio/_generated.py", "bindings/python/wfstudio/types.py"
+PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # Handles are numbers, so they travel as numbers.
 KINDS = {
     "void": "None",
@@ -59,5 +64,94 @@ def text():
     return "\n".join(lines) + "\n"
 
 
+class Types:
+    """Schemas as `TypedDict`s; those without a name of their own are called after the member that has them."""
+
+    def __init__(self, schemas):
+        self.schemas, self.known, self.lines = schemas, set(), []
+
+    def named(self, name):
+        if name not in self.known:
+            self.known.add(name)
+            schema = self.schemas[name]
+            if "properties" in schema:
+                self.record(name, schema)
+            else:
+                told = self.of(schema, name)
+                self.lines += [f"{name} = {told}", ""]
+        return name
+
+    def record(self, name, schema):
+        self.known.add(name)
+        needed = set(schema.get("required", []))
+        members = {one: self.of(kind, name + one.title().replace("_", "")) for one, kind in schema["properties"].items()}
+        if any(not one.isidentifier() or keyword.iskeyword(one) for one in members):
+            rows = ", ".join(f'"{one}": {kind!r}' for one, kind in members.items())
+            self.lines += ["", f'{name} = TypedDict("{name}", {{{rows}}}, total=False)', ""]
+            return
+        always = [f"    {one}: {kind}" for one, kind in members.items() if one in needed]
+        sometimes = [f"    {one}: {kind}" for one, kind in members.items() if one not in needed]
+        above = "TypedDict"
+        if always and sometimes:
+            above = f"_{name}"
+            self.lines += ["", f"class {above}(TypedDict):", *always, ""]
+        total = "" if always and not sometimes else ", total=False"
+        self.lines += ["", f"class {name}({above}{total}):", *(sometimes or always or ["    pass"]), ""]
+
+    def of(self, schema, name):
+        if "$ref" in schema:
+            return self.named(schema["$ref"].rsplit("/", 1)[1])
+        if "const" in schema or "enum" in schema:
+            told = [json.dumps(one) if isinstance(one, str) else repr(one) for one in schema.get("enum", [schema.get("const")])]
+            return f"Literal[{', '.join(told)}]"
+        if "allOf" in schema:
+            parts = [self.schemas[one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else one for one in [*schema["allOf"], schema]]
+            whole = {"properties": {}, "required": []}
+            for part in parts:
+                whole["properties"] |= part.get("properties", {})
+                whole["required"] += part.get("required", [])
+            self.record(name, whole)
+            return name
+        for word in ("anyOf", "oneOf"):
+            if word in schema:
+                return self.union(self.of(part, f"{name}{number or ''}") for number, part in enumerate(schema[word]))
+        kinds = schema.get("type", "object" if "properties" in schema else None)
+        if kinds is None:
+            return "Any"
+        return self.union(self.kind(kind, schema, name) for kind in (kinds if isinstance(kinds, list) else [kinds]))
+
+    def kind(self, kind, schema, name):
+        if kind == "array":
+            return f"List[{self.of(schema.get('items', {}), name + 'Item')}]"
+        if kind != "object":
+            return PLAIN[kind]
+        if "properties" in schema:
+            self.record(name, schema)
+            return name
+        more = schema.get("additionalProperties")
+        return f"Dict[str, {self.of(more, name + 'Value') if isinstance(more, dict) else 'Any'}]"
+
+    @staticmethod
+    def union(parts):
+        parts = list(dict.fromkeys(parts))
+        return parts[0] if len(parts) == 1 else f"Union[{', '.join(parts)}]"
+
+
+def types():
+    schemas = abi.description()["components"]["schemas"]
+    made, events = Types(schemas), []
+    for kind in ("Workflow", "Chat"):
+        union = []
+        for name, schema in schemas[f"{kind}Events"]["properties"].items():
+            data, one = made.of(schema, ""), kind + name.title().replace("_", "")
+            events += ["", f"class {one}(NamedTuple):", f'    name: Literal["{name}"]', f"    data: {data}", ""]
+            union.append(one)
+        events += ["", f"{kind}Event = Union[", *(f"    {one}," for one in union), "]", ""]
+    calls = [made.of(one["properties"]["payload"], "") for one in schemas["HostCalls"]["properties"].values()]
+    head = '"""Owns the shapes of events and of calls to the host, for type checkers: nothing of the package needs it when it runs. Written by bindings/generate/python.py; do not edit."""'
+    text = "\n".join([head, "", "from typing import Any, Dict, List, Literal, NamedTuple, TypedDict, Union", "", *made.lines, *events, "RunEvent = Union[WorkflowEvent, ChatEvent]", f"HostPayload = Union[{', '.join(calls)}]"])
+    return re.sub("\n{4,}", "\n\n\n", text) + "\n"
+
+
 if __name__ == "__main__":
-    sys.exit(abi.keep(OUT, text()))
+    sys.exit(abi.keep(OUT, text()) | abi.keep(TYPES, types()))

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 name=Host module=core
 [ "${FRAMEWORK:-jdk}" != spring ] || name=SpringHost module=spring-boot-starter
 folder=$build/wfstudio-$module classes=$build/host-$module
-path=$folder/wfstudio-$module-0.1.0.jar:$(cat "$folder/classpath")
+path=$folder/wfstudio-$module-$package_version.jar:$(cat "$folder/classpath")
 sources=("$root/bindings/jvm/Host.java")
 [ "$name" = Host ] || sources+=("$root/bindings/jvm/SpringHost.java")
 if [ ! -e "$classes/$name.class" ] || [ -n "$(find "${sources[@]}" "$folder"/*.jar -newer "$classes/$name.class")" ]; then

@@ -1,4 +1,5 @@
-"""The conformance host in Python: see bindings/conformance/README.md. FRAMEWORK is fastapi (ASGI), quart (ASGI), django (ASGI), flask (WSGI), django-wsgi."""
+"""The conformance host in Python: see bindings/conformance/README.md. FRAMEWORK is fastapi (ASGI), quart (ASGI), django (ASGI), flask (WSGI), django-wsgi.
+With SERVER=prefork those of WSGI run under gunicorn, whose workers are forked after the engine was used."""
 
 import _thread
 import asyncio
@@ -147,8 +148,10 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "tests"))
     import servers
 
+    if os.environ.get("SERVER") == "prefork":
+        studio.call("health")
     try:
-        servers.SERVE[os.environ.get("FRAMEWORK", "fastapi")](studio, marks(), own, PORT)
+        servers.SERVE[os.environ.get("FRAMEWORK") or ("flask" if os.environ.get("SERVER") else "fastapi")](studio, marks(), own, PORT)
     except KeyboardInterrupt:
         pass
     if "throw" in ending:

@@ -87,7 +87,22 @@ end
 require_relative "conformance/#{ENV["FRAMEWORK"]}" if ENV["FRAMEWORK"]
 STUDIO = ENV["FRAMEWORK"] == "rails" ? WfStudio.studio : WfStudio.open(CONFIG, threads: 16).tap { |studio| declare(studio) }
 
+# SERVER=prefork is Puma's cluster, SERVER=unicorn is Unicorn: both fork their workers after the engine was used, and fork a worker that ended anew.
+STUDIO.call("health") if ENV["SERVER"]
+if ENV["SERVER"] == "unicorn"
+  require "unicorn"
+  server = Unicorn::HttpServer.new(rack_app, listeners: ["127.0.0.1:#{ENV.fetch("PORT")}"], preload_app: true, worker_processes: 6, timeout: 60)
+  server.logger = Logger.new($stderr, level: Logger::WARN)
+  server.start.join
+  exit
+end
+
 settings = Puma::Configuration.new do |puma|
+  if ENV["SERVER"] == "prefork"
+    puma.workers 4
+    puma.preload_app!
+    puma.worker_check_interval 1
+  end
   puma.bind "tcp://127.0.0.1:#{ENV.fetch("PORT")}"
   puma.threads 0, 128
   puma.app ENV["FRAMEWORK"] ? framework_app : rack_app

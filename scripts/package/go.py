@@ -32,7 +32,7 @@ def main(library, version, folder):
     native["LICENSE"] = licence = (ROOT.parents[1] / "LICENSE").read_bytes()
     native["files/libwfstudio.so.gz"] = gzip.compress(pathlib.Path(library).read_bytes(), 6, mtime=0)
     write(folder, f"{MODULE}/lib/linux_amd64", version, native)
-    own = {"LICENSE": licence} | {path.name: path.read_bytes() for path in ROOT.glob("*") if path.is_file() and not path.name.endswith("_test.go")}
+    own = {"LICENSE": licence} | {path.name: path.read_bytes() for path in ROOT.glob("*") if path.is_file() and path.name != "without" and not path.name.endswith("_test.go")}
     # Beside the module there is the one with the library; away from here it comes from where this one came from.
     lines = [line for line in own["go.mod"].decode().splitlines() if not line.startswith("replace ")]
     lines = [line.rsplit(" ", 1)[0] + f" v{version}" if "lib/linux_amd64 v" in line else line for line in lines]

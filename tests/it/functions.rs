@@ -11,11 +11,8 @@ use wfstudio::host::HostOp;
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// What `studio_start` begins beside the operations.
 const STARTED: [&str; 3] = ["http", "run", "resume"];
-/// Functions that were there from the first; all others came with 1.1.
-const FIRST: &str = "studio_abi_version studio_version studio_buf_free studio_engine_open studio_engine_shared studio_engine_close \
-    studio_shutdown studio_call studio_run studio_resume studio_trace studio_usage studio_http studio_host_set studio_host_next \
-    studio_host_complete studio_log_set studio_stream_next studio_stream_next_batch studio_stream_fd studio_stream_on_event \
-    studio_stream_cancel studio_stream_close";
+/// Codes, types and functions of version 1.0, as they were released to the bindings. Later versions only add to them, so this file is never edited.
+const FIRST: &str = include_str!("../../bindings/abi-1.0.json");
 /// Functions that may wait though they have no time for it.
 const WAITING: [&str; 6] = ["studio_call", "studio_run", "studio_resume", "studio_trace", "studio_usage", "studio_http"];
 
@@ -85,7 +82,13 @@ fn parameters(function: &str, list: &str) -> Vec<Value> {
     declared.iter().enumerate().map(one).collect()
 }
 
+fn first() -> Value {
+    serde_json::from_str(FIRST).expect("JSON")
+}
+
 fn functions(header: &str) -> Vec<Value> {
+    let first = first();
+    let first: Vec<_> = first["functions"].as_array().expect("a list").iter().map(|function| function["name"].as_str()).collect();
     let found = matches(r"/\* ([^*]*(?:\*[^/][^*]*)*) \*/\n((?:const )?\w+ \*?)(studio_\w+)\(([^;]*)\);", header);
     let function = |found: &regex::Captures<'_>| {
         let name = &found[3];
@@ -99,7 +102,7 @@ fn functions(header: &str) -> Vec<Value> {
             (_, "int32_t") => "code".into(),
             (_, other) => panic!("{name} gives {other}"),
         };
-        let since = if FIRST.split(' ').any(|first| first == name) { "1.0" } else { "1.1" };
+        let since = if first.contains(&Some(name)) { "1.0" } else { "1.1" };
         let waits: Value = if timed { "timeout_ms".into() } else { WAITING.contains(&name).into() };
         json!({"name": name, "since": since, "returns": found[2].trim(), "result": result, "waits": waits, "parameters": parameters, "doc": words(&found[1])})
     };
@@ -189,4 +192,49 @@ fn what_can_be_started_is_what_is_listed() {
     }
     assert!(engine.start("trace".into(), "{}".into(), Vec::new()).is_err());
     engine.shutdown(5000).expect("closed");
+}
+
+/// Whether `now` has all that `was` has; objects may have more members.
+fn kept(was: &Value, now: &Value) -> bool {
+    match (was, now) {
+        (Value::Object(was), Value::Object(now)) => was.iter().all(|(name, was)| now.get(name).is_some_and(|now| kept(was, now))),
+        (Value::Array(was), Value::Array(now)) => was.len() == now.len() && was.iter().zip(now).all(|(was, now)| kept(was, now)),
+        (was, now) => was == now,
+    }
+}
+
+/// What of an older version is gone or different.
+fn broken(was: &Value, now: &Value) -> Vec<String> {
+    let list = |document: &Value, kind: &str| document[kind].as_array().cloned().expect("a list");
+    let mut found = Vec::new();
+    for kind in ["codes", "types", "functions"] {
+        let now = list(now, kind);
+        let same = |was: &Value| now.iter().any(|now| now["name"] == was["name"] && kept(was, now));
+        found.extend(list(was, kind).iter().filter(|was| !same(was)).map(|was| was["name"].as_str().unwrap_or_default().to_owned()));
+    }
+    found
+}
+
+#[test]
+fn later_versions_of_the_functions_only_add() {
+    let header = fs::read_to_string(Path::new(ROOT).join("include/wfstudio.h")).expect("a header");
+    let read = |header: &str| json!({"codes": codes(header), "types": types(header), "functions": functions(header)});
+    let first = first();
+    assert_eq!(broken(&first, &read(&header)), Vec::<String>::new(), "of version 1.0 this is gone or has another form");
+    let number = wfstudio::ffi::uniffi::abi_version();
+    let added = read(&header)["functions"].as_array().map(Vec::len) > first["functions"].as_array().map(Vec::len);
+    assert_eq!((number >> 16, number & 0xffff > 0), (1, added), "an addition is a new minor version");
+
+    // Each kind of change is seen.
+    for (from, to, name) in [
+        ("#define STUDIO_BUSY -13", "#define STUDIO_BUSY -14", "STUDIO_BUSY"),
+        ("  size_t cap;\n", "  uint32_t cap;\n", "studio_buf"),
+        ("void studio_shutdown(uint32_t timeout_ms)", "void studio_shutdown(int32_t timeout_ms)", "studio_shutdown"),
+        ("int32_t studio_stream_close(", "int32_t studio_stream_shut(", "studio_stream_close"),
+        ("int32_t studio_stream_cancel(struct studio_stream *stream)", "void studio_stream_cancel(struct studio_stream *stream)", "studio_stream_cancel"),
+    ] {
+        let other = header.replace(from, to);
+        assert!(other != header, "{from} is not in the header");
+        assert_eq!(broken(&first, &read(&other)), [name], "{to}");
+    }
 }

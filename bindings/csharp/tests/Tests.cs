@@ -99,6 +99,61 @@ static class Tests
         Check(found != null && new Loader { Named = real }.Find() != null, "bundled, named");
     }
 
+    // A library that says these versions and does nothing else. The functions behind the delegates are never called.
+    static Native Said(uint abi, string version)
+    {
+        return new Native((name, kind) =>
+            name == "studio_abi_version" ? new Native.AbiVersionFunction(() => abi)
+            : name == "studio_version" ? new Native.VersionFunction(() => System.Runtime.InteropServices.Marshal.StringToHGlobalAnsi(version))
+            : System.Runtime.InteropServices.Marshal.GetDelegateForFunctionPointer(new IntPtr(8), kind));
+    }
+
+    static void EachPlaceOfTheLibraryHasItsRule()
+    {
+        const uint good = Native.Major << 16 | Native.Minor;
+        var bundled = Path.Combine(Folder, "bundled.so");
+        File.WriteAllText(bundled, "the loader is played here");
+        // What there is: the variable, the bundled file, the system's, the file that is mapped; the libraries by path; which is taken, or a part of the error; whether it warns.
+        Action<string, string, bool, string, Dictionary<string, Native>, string, string, bool> row = (what, named, isBundled, mapped, there, taken, problem, warns) =>
+        {
+            var opened = new List<string>();
+            var warned = new List<string>();
+            var loader = new Loader
+            {
+                Named = named, Platform = "linux-musl-riscv64", Bundled = new[] { isBundled ? bundled : Path.Combine(Folder, "none.so") }, System = "libwfstudio.so.1", Mapped = () => mapped, Warn = warned.Add,
+                Open = path =>
+                {
+                    if (!there.ContainsKey(path)) throw new DllNotFoundException("cannot open shared object file");
+                    opened.Add(path);
+                    return there[path];
+                },
+            };
+            try { Check(loader.Find() != null && problem == null, what + " was taken"); }
+            catch (UnsupportedPlatformException failure)
+            {
+                Check(problem != null && failure.Message.Contains(problem) && failure.Message.Contains("linux-musl-riscv64") && failure.Places.Count > 0, what + ": " + failure.Message);
+                return;
+            }
+            Check(opened.SequenceEqual(new[] { taken }) && warned.Count > 0 == warns, what + ": " + string.Join(", ", opened));
+        };
+        Func<string, uint, string, Dictionary<string, Native>> only = (path, abi, version) => new Dictionary<string, Native> { { path, Said(abi, version) } };
+        var all = new[] { "/x/named.so", bundled, "libwfstudio.so.1" }.ToDictionary(path => path, path => Said(good, Native.Package));
+        row("the variable", "/x/named.so", true, null, all, "/x/named.so", null, false);
+        row("no other than the variable", "/x/gone.so", true, null, all, null, "/x/gone.so: cannot open", false);
+        row("the variable is no absolute path", "named.so", true, null, all, null, "no absolute path", false);
+        row("the bundled one", null, true, null, all, bundled, null, false);
+        row("the system's", null, false, null, all, "libwfstudio.so.1", null, false);
+        row("nowhere", null, false, null, new Dictionary<string, Native>(), null, "libwfstudio.so.1: cannot open", false);
+        row("another major", "/x/named.so", false, null, only("/x/named.so", (Native.Major + 1) << 16, Native.Package), null, "version " + (Native.Major + 1) + ".0", false);
+        row("an older minor, bundled", null, true, null, only(bundled, Native.Major << 16, Native.Package), null, "version " + Native.Major + ".0", false);
+        row("a newer minor", null, false, null, only("libwfstudio.so.1", good + 1, Native.Package), "libwfstudio.so.1", null, false);
+        row("another version, bundled", null, true, null, only(bundled, good, "9.9.9"), null, "it is version 9.9.9, and this package is " + Native.Package, false);
+        row("another version, of the system", null, false, null, only("libwfstudio.so.1", good, "9.9.9"), "libwfstudio.so.1", null, true);
+        row("another version, named", "/x/named.so", false, null, only("/x/named.so", good, "9.9.9"), "/x/named.so", null, true);
+        row("two copies", "/x/named.so", false, "/y/libwfstudio.so", all, null, "/y/libwfstudio.so already", false);
+        row("the same copy", "/x/named.so", false, "/x/named.so", all, "/x/named.so", null, false);
+    }
+
     static void RunsAndErrors()
     {
         using (var studio = Opened("runs"))
@@ -330,7 +385,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

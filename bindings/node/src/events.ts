@@ -1,23 +1,25 @@
 /** Owns the events of a run: server-sent events from the library become objects, in order, until the run is paused or over. */
 
 import type { Stream } from './engine.js';
-import { CODES, type EventName } from './generated.js';
+import { CODES } from './generated.js';
 import { text } from './native.js';
+import type { ChatEvents, WorkflowEvents } from './wire.js';
 
-/** One event of a run. */
-export interface StudioEvent {
-  /** Its position, for `Last-Event-ID`. */
-  id: string | undefined;
-  name: EventName | (string & {});
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  data: any;
-}
+/** An event by its name, which says what its `data` is; `id` is its position, for `Last-Event-ID`. */
+export type EventOf<T> = { [N in keyof T & string]-?: { id: string | undefined; name: N; data: NonNullable<T[N]> } }[keyof T & string];
+
+/** An event of a workflow's run. */
+export type WorkflowEvent = EventOf<WorkflowEvents>;
+/** An event of an agent's chat turn. */
+export type ChatEvent = EventOf<ChatEvents>;
+/** One event of a run. Later versions of the library add events: give a `switch` a `default`. */
+export type StudioEvent = WorkflowEvent | ChatEvent;
 
 /** The events of a run. Leaving the loop closes the stream and lets the run go on; `cancel` cancels the run. */
-export class Events implements AsyncIterableIterator<StudioEvent> {
+export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterableIterator<E> {
   readonly #stream: Stream | undefined;
   #failed: unknown;
-  #ready: StudioEvent[] = [];
+  #ready: E[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #forget = () => {};
 
@@ -36,13 +38,13 @@ export class Events implements AsyncIterableIterator<StudioEvent> {
     return this;
   }
 
-  next(): Promise<IteratorResult<StudioEvent>> {
+  next(): Promise<IteratorResult<E>> {
     const next = this.#last.then(() => this.#next());
     this.#last = next.catch(() => {});
     return next;
   }
 
-  async return(): Promise<IteratorResult<StudioEvent>> {
+  async return(): Promise<IteratorResult<E>> {
     this.#end();
     return { done: true, value: undefined };
   }
@@ -52,12 +54,12 @@ export class Events implements AsyncIterableIterator<StudioEvent> {
     this.#stream?.cancel();
   }
 
-  async #next(): Promise<IteratorResult<StudioEvent>> {
+  async #next(): Promise<IteratorResult<E>> {
     while (this.#failed === undefined && this.#ready.length === 0) {
       try {
         const piece = await this.#stream?.next();
         if (piece === undefined) break;
-        if (piece.code !== CODES.HEAD) this.#ready = eventsOf(text(piece.bytes));
+        if (piece.code !== CODES.HEAD) this.#ready = eventsOf<E>(text(piece.bytes));
       } catch (failed) {
         this.#failed ??= failed;
       }
@@ -92,15 +94,15 @@ export class Events implements AsyncIterableIterator<StudioEvent> {
 }
 
 /** The events in a piece of a stream, which has whole ones. */
-export function eventsOf(frames: string): StudioEvent[] {
-  const events: StudioEvent[] = [];
+export function eventsOf<E extends StudioEvent = StudioEvent>(frames: string): E[] {
+  const events: E[] = [];
   for (const frame of frames.split('\n\n')) {
     const fields: Record<string, string> = {};
     for (const line of frame.split('\n')) {
       const colon = line.indexOf(': ');
       if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 2);
     }
-    if (fields.event !== undefined) events.push({ id: fields.id, name: fields.event, data: JSON.parse(fields.data ?? 'null') });
+    if (fields.event !== undefined) events.push({ id: fields.id, name: fields.event, data: JSON.parse(fields.data ?? 'null') } as E);
   }
   return events;
 }

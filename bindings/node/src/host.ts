@@ -28,7 +28,7 @@ export interface CallContext {
 /** A tool: its arguments in, any JSON out. What it throws is the failure that a model reads. */
 export type Tool = (input: Json, context: CallContext) => unknown;
 /** An answer to an op: payload in, result out. A generator's yields are chunks, its return value the result. */
-export type Answer = (payload: Json, context: CallContext) => unknown;
+export type Answer<P = Json> = (payload: P, context: CallContext) => unknown;
 
 export class Host {
   readonly #tools = new Map<string, { declaration: object; run: Tool }>();

@@ -2,12 +2,13 @@
 
 import { type Definable, nameOf } from './contracts.js';
 import { Engine } from './engine.js';
-import { Events } from './events.js';
+import { type ChatEvent, Events, type StudioEvent, type WorkflowEvent } from './events.js';
 import { StudioError } from './errors.js';
 import { CODES, type HostOp, type Op } from './generated.js';
 import { type Answer, Host, type Tool, type ToolDeclaration } from './host.js';
 import { HttpAnswer, type HttpRequest } from './http/answer.js';
 import { Native, text } from './native.js';
+import type { HostCalls } from './wire.js';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Json = any;
@@ -73,7 +74,7 @@ export class Studio {
   }
 
   /** Makes a function the answer to an op such as `gate` or `secret.get`. */
-  answer(op: HostOp, run: Answer): this {
+  answer<O extends HostOp>(op: O, run: Answer<NonNullable<HostCalls[O]>['payload']>): this {
     this.#host.answer(op, run);
     return this.#undeclared();
   }
@@ -95,7 +96,10 @@ export class Studio {
   }
 
   /** Runs a workflow or an agent and gives its events. When the signal is aborted the run is cancelled. */
-  run(request: RunRequest, { signal }: Signalled = {}): Events {
+  run(request: RunRequest & { agent: string }, options?: Signalled): Events<ChatEvent>;
+  run(request: RunRequest & { workflow: string }, options?: Signalled): Events<WorkflowEvent>;
+  run(request: RunRequest, options?: Signalled): Events;
+  run<E extends StudioEvent>(request: RunRequest, { signal }: Signalled = {}): Events<E> {
     return new Events(() => this.#start('run', request), signal);
   }
 

@@ -197,6 +197,32 @@ test('compression leaves event streams alone', async (t) => {
   await told.text();
 });
 
+test('a stream that may be compressed comes piece by piece all the same', async (t) => {
+  const { studio } = await opened(t);
+  const held = gate();
+  t.after(() => held.open());
+  studio.tool({ name: 'hold' }, () => held.opened);
+  await studio.call('workflow.save', calling('hold'));
+  const app = express();
+  app.use(compression());
+  mount(app, studio, { gate: true });
+  const server = await new Promise((done) => {
+    const made = app.listen(0, '127.0.0.1', () => done(made));
+  });
+  t.after(() => server.closeAllConnections() ?? server.close());
+  const asked = { id: 'c', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] }], trigger: 'submit-message' };
+  const told = await fetch(`http://127.0.0.1:${server.address().port}/api/studio/workflows/calls-hold/stream/vercel`, {
+    ...post(asked),
+    signal: AbortSignal.timeout(10_000),
+  });
+  assert.equal(told.headers.get('content-encoding'), 'gzip');
+  const reader = told.body.getReader();
+  const first = await reader.read();
+  assert.match(new TextDecoder().decode(first.value), /"type":"start"/, 'the tool still runs');
+  held.open();
+  while (!(await reader.read()).done);
+});
+
 test('a web request whose body was read before is told', async (t) => {
   const { studio } = await opened(t);
   const { POST } = handler(studio, { gate: true });

@@ -1,6 +1,7 @@
 """Owns the applications of the conformance host: the studio mounted into each framework, and the application's own routes beside it."""
 
 import json
+import os
 import socket
 
 import anyio.to_thread  # comes with Starlette
@@ -17,9 +18,27 @@ def _serve_asgi(app, port, lifespan="auto"):
 
 
 def _serve_wsgi(app, port):
+    if os.environ.get("SERVER") == "prefork":
+        return _serve_forked(app, port)
     from werkzeug.serving import make_server
 
     make_server("127.0.0.1", port, app, threaded=True).serve_forever()
+
+
+def _serve_forked(app, port):
+    """gunicorn, with the application loaded before its workers are forked; a worker that ended is forked anew."""
+    from gunicorn.app.base import BaseApplication
+
+    class Loaded(BaseApplication):
+        def load_config(self):
+            given = {"bind": f"127.0.0.1:{port}", "workers": 4, "threads": 8, "worker_class": "gthread", "preload_app": True, "graceful_timeout": 2, "loglevel": "warning"}
+            for name, value in given.items():
+                self.cfg.set(name, value)
+
+        def load(self):
+            return app
+
+    Loaded().run()
 
 
 def fastapi(studio, marks, own, port):

@@ -16,6 +16,9 @@ from ._errors import Failed
 from ._waiter import LoopReader, Reader, blocks
 from .host import Calls, Host, Hosts
 
+if typing.TYPE_CHECKING:
+    from .types import RunEvent
+
 CLOSE_SECONDS = 10.0
 # When an application or the interpreter ends: whoever asked for it waits.
 END_SECONDS = 5.0
@@ -57,13 +60,13 @@ class Events:
         finally:
             self._reader.close()
 
-    def __iter__(self):
+    def __iter__(self) -> "typing.Iterator[RunEvent]":
         return self._told
 
-    def __next__(self):
+    def __next__(self) -> "RunEvent":
         return next(self._told)
 
-    def __enter__(self):
+    def __enter__(self) -> "Events":
         return self
 
     def __exit__(self, *_):
@@ -210,11 +213,11 @@ class Studio:
         """Starts the workers of this process without asking for anything: an engine that is only opened takes no run until its first call."""
         self.call(g.OP_START)
 
-    def run(self, **request):
+    def run(self, **request: typing.Any) -> Events:
         """Runs ``workflow=`` or ``agent=`` and gives its events."""
         return self._events(g.START_RUN, request)
 
-    def resume(self, trace_id, **answer):
+    def resume(self, trace_id: str, **answer: typing.Any) -> Events:
         """Answers a pause and gives the events that follow."""
         return self._events(g.START_RESUME, {"trace_id": trace_id, **answer})
 
@@ -226,11 +229,11 @@ class Studio:
             stream = opened.engine.run(text) if op == g.START_RUN else opened.engine.resume(text)
         return Events(Reader(stream))
 
-    def arun(self, **request):
+    def arun(self, **request: typing.Any) -> "typing.AsyncIterator[RunEvent]":
         """Runs ``workflow=`` or ``agent=`` and gives its events, for ``async for``."""
         return self._aevents(g.START_RUN, request)
 
-    def aresume(self, trace_id, **answer):
+    def aresume(self, trace_id: str, **answer: typing.Any) -> "typing.AsyncIterator[RunEvent]":
         """Answers a pause and gives the events that follow, for ``async for``."""
         return self._aevents(g.START_RESUME, {"trace_id": trace_id, **answer})
 

@@ -140,7 +140,10 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
   if (told.isEvents) response.flushHeaders();
   for await (const piece of told) {
     if (response.destroyed) break;
-    if (!response.write(piece)) await drained(response);
+    const taken = response.write(piece);
+    // `compression` keeps what it is given until it has enough; a stream of the adapter `vercel` does not forbid it to compress.
+    if (told.isEvents) (response as { flush?: () => void }).flush?.();
+    if (!taken) await drained(response);
   }
   response.end();
 }
