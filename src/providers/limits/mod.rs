@@ -134,6 +134,13 @@ impl Gate {
         }
     }
 
+    /// A call of several requests has made so many: the first one was counted when it came through.
+    pub(super) fn again_after(&self, made: usize) {
+        if made > 0 {
+            self.again();
+        }
+    }
+
     /// Waits for room where there is a limit or a rest, and tells how long that took. A call with a key of its own heeds no rests: the provider asked
     /// others for them.
     pub(super) async fn admit(
