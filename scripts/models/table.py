@@ -29,6 +29,8 @@ DEFAULTS = {
 }
 # Kinds that are other doors to the models of a kind, or have too many to list.
 OTHER_DOORS = {"azure-openai", "voyage"}
+# Their interfaces have no member that says whether several tools are called at once.
+ALWAYS_PARALLEL = {"gemini", "bedrock", "cohere", "ollama"}
 # Models that call no tools although the list does not say so.
 NO_TOOLS = re.compile(r"(llama|prompt)-guard|deep-research|babbage|davinci|instruct")
 
@@ -156,6 +158,8 @@ def of_list(kind, name, entry):
         facts["structured"] = "none"
     if kind in OWN:
         OWN[kind](name, entry, facts)
+    if kind in ALWAYS_PARALLEL:
+        facts["parallel_tools"] = False
     return facts
 
 
@@ -178,17 +182,38 @@ def listed(kind, entries, date):
                 yield name, entry
 
 
-def only_named(kind):
-    """Models of a marketplace, of which only names and windows are known."""
+def only_named(kind, claude):
+    """Models of a marketplace, of which only names and windows are known; of Anthropic's also what its requests depend on."""
     for model in labels(kind).models:
         if model.id.split("/")[0] in MAKERS and not OTHER_NAMES.search(model.id) and not SPOKEN.search(model.id):
-            yield model.id, {"context_window": model.context_window}
+            yield model.id, {"context_window": model.context_window, **of_claude(model.id, claude)}
+
+
+def all_of_anthropic(entries, facts, date):
+    known = {name: of_list("anthropic", name, entry) for name, entry in listed("anthropic", entries, date)}
+    for name, row in facts["models"]["anthropic"].items():
+        known[name] = {**facts["kinds"]["anthropic"], **known.get(name, {}), **row}
+    return known
+
+
+def of_claude(name, known):
+    """What a model of Anthropic's is at its maker's door, by the longest name there that its name begins with."""
+    if not name.startswith("anthropic/claude"):
+        return {}
+    plain = name.removeprefix("anthropic/").replace(".", "-").split(":")[0]
+    parts = plain.split("-")
+    for end in range(len(parts), 0, -1):
+        begins = "-".join(parts[:end])
+        found = next((known[other] for other in sorted(known) if other == begins or other.startswith(begins + "-2")), None)
+        if found:
+            return {"cache": "marked", "reasoning": found["reasoning"], "sampling": found.get("sampling", True)}
+    return {"cache": "marked"}
 
 
 def rows_of(kind, entries, facts, date):
     defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
     package = labels(kind)
-    found = dict(only_named(kind)) if kind == "openrouter" else {}
+    found = dict(only_named(kind, all_of_anthropic(entries, facts, date))) if kind == "openrouter" else {}
     found |= {name: of_list(kind, name, entry) for name, entry in listed(kind, entries, date)} if kind in [*VENDORS, *LISTED] and kind not in OTHER_DOORS else {}
     for name, row in facts["models"].get(kind, {}).items():
         found[name] = {**found.get(name, {}), **row}

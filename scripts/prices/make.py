@@ -5,7 +5,7 @@
 
 What genai-prices knows wins, LiteLLM's list adds what it does not know, and the rows of the contract win over both. The same packages
 and date give the same bytes. Rates that a call's token counts cannot tell apart are left out: audio and images that come in, hours, searches,
-one-hour cache writes, batches; so are models whose answers are no text. A rate that changes with the hour is as it is for most of the day.
+one-hour cache writes, batches; so are models whose answers are no text, but rerankers. A rate that changes with the hour is as it is for most of the day.
 """
 
 import json
@@ -40,6 +40,8 @@ LISTED = {
     "moonshot": (("moonshot",), "moonshot/", r"[^/]+"),
     "zai": (("zai",), "zai/", r"[^/]+"),
 }
+# Rerankers, from LiteLLM's list alone: the provider and the beginning of its keys there, and whether it bills searches.
+RERANKERS = {"cohere": ("cohere", "", True), "voyage": ("voyage", "voyage/", False), "jina": ("jina_ai", "", False)}
 # What stands before a model of Bedrock that is asked in several regions.
 REGIONS = re.compile(r"(us-gov|us|eu|apac|au|jp|ca|global)\.")
 MODES = {"chat", "responses", "completion", "embedding"}
@@ -282,12 +284,25 @@ def rows_of(provider, listed, today):
     return found
 
 
+def rerankers(listed, day):
+    """What rerankers cost by their tokens; a search counts as one, where searches are what is billed."""
+    for provider, (theirs, beginning, searches) in RERANKERS.items():
+        for key, entry in sorted(listed.items()):
+            answers = entry.get("mode") == "rerank" and (entry.get("deprecation_date") or "9999") > day
+            if entry.get("litellm_provider") != theirs or not key.startswith(beginning) or not answers:
+                continue
+            rate = Decimal(entry.get("input_cost_per_query" if searches else "input_cost_per_token") or 0) * 1_000_000
+            if rate:
+                yield {"provider": provider, "model": key.removeprefix(beginning), "input": number(rate), "output": "0"}
+
+
 def main():
     date, list_path = sys.argv[1:]
     today = datetime.fromisoformat(date).replace(tzinfo=timezone.utc)
     with open(list_path, encoding="utf-8") as file:
         listed = json.load(file, parse_float=str, parse_int=str)
     rows = [row for provider in [*VENDORS, *LISTED] for row in rows_of(provider, listed, today)]
+    rows += rerankers(listed, date)
     rows += [{"provider": provider, "model": "*", "match": "prefix", "input": "0", "output": "0"} for provider in FREE]
     head = {"version": 1, "currency": "USD", "per_tokens": 1000000, "updated": date}
     sources = f"genai-prices {version('genai-prices')}, LiteLLM's list of models; see NOTICE"

@@ -51,9 +51,10 @@ pub(super) fn read(body: &[u8], texts: usize) -> Result<Ranking, ProviderFailure
 /// The order in an answer.
 pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFailure> {
     let count = |path: &[&str]| reply::count(answer, path);
-    // Cohere bills searches and reports their number: each counts as one token.
-    let counted = count(&["usage", "total_tokens"]).or_else(|| count(&["usage", "prompt_tokens"]));
-    let counted = counted.or_else(|| count(&["meta", "billed_units", "search_units"]));
+    // Cohere bills searches and reports their number: each counts as one token. It bills some models by tokens.
+    let searches = count(&["meta", "billed_units", "search_units"]);
+    let billed = || searches.filter(|searches| *searches > 0).or_else(|| count(&["meta", "billed_units", "input_tokens"])).or(searches);
+    let counted = count(&["usage", "total_tokens"]).or_else(|| count(&["usage", "prompt_tokens"])).or_else(billed);
     let tokens = counted.map(|prompt| Tokens { prompt, ..Tokens::default() });
     // The provider bills what it could not answer well, too.
     let refuse = |text: &str| ProviderFailure { tokens, ..malformed(text) };
@@ -70,9 +71,12 @@ pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFai
         }
         order.push((index, score));
     }
-    // In the order of what the model said; some report scores without bounds, which would be equal at the end of the scale.
-    order.sort_by(|one: &(usize, f64), other| other.1.total_cmp(&one.1));
-    order.iter_mut().for_each(|(_, score)| *score = score.clamp(0.0, 1.0));
+    // Some servers return unscaled scores: the logistic function keeps their order.
+    let unbounded = order.iter().any(|(_, score): &(usize, f64)| !(0.0..=1.0).contains(score));
+    order.sort_by(|one, other| other.1.total_cmp(&one.1));
+    if unbounded {
+        order.iter_mut().for_each(|(_, score)| *score = 1.0 / (1.0 + (-*score).exp()));
+    }
     Ok(Ranking { order, tokens })
 }
 
@@ -86,21 +90,27 @@ mod tests {
         Some(Tokens { prompt, ..Tokens::default() })
     }
 
+    fn shown(ranking: &Ranking) -> String {
+        ranking.order.iter().map(|(at, score)| format!("{at}: {score:.3}")).collect::<Vec<_>>().join(", ")
+    }
+
     #[test]
     fn answers_of_all_makers_are_read() {
         let item = |index: u32, score: f64| json!({"index": index, "relevance_score": score});
         let wanted = vec![(1, 0.75), (0, 0.25)];
         // https://docs.cohere.com/reference/rerank, https://docs.voyageai.com/docs/reranker, https://api.jina.ai/redoc
         let cohere = json!({"id": "x", "results": [item(1, 0.75), item(0, 0.25)], "meta": {"billed_units": {"search_units": 1}}});
+        let by_tokens = json!({"results": [item(1, 0.75), item(0, 0.25)], "meta": {"billed_units": {"search_units": 0, "input_tokens": 40}}});
         let voyage = json!({"object": "list", "data": [item(1, 0.75), item(0, 0.25)], "model": "rerank-2.5", "usage": {"total_tokens": 26}});
         let jina = json!({"model": "j", "usage": {"total_tokens": 15}, "results": [item(0, 0.25), item(1, 0.75)]});
-        for (answer, count) in [(cohere, 1), (voyage, 26), (jina, 15)] {
+        for (answer, count) in [(cohere, 1), (by_tokens, 40), (voyage, 26), (jina, 15)] {
             assert_eq!(order(&answer, 2).expect("an order"), Ranking { order: wanted.clone(), tokens: tokens(count) });
         }
         let odd = order(&json!({"results": [item(0, -3.0), item(2, 7.5)]}), 3).expect("an order");
-        assert_eq!(odd, Ranking { order: vec![(2, 1.0), (0, 0.0)], tokens: None });
+        assert_eq!((odd.tokens, shown(&odd).as_str()), (None, "2: 0.999, 0: 0.047"));
         let unbounded = order(&json!({"results": [item(0, -3.0), item(1, -8.0), item(2, -0.5)]}), 3).expect("an order");
-        assert_eq!(unbounded.order, [(2, 0.0), (0, 0.0), (1, 0.0)], "as the model said, though all are the least");
+        assert_eq!(shown(&unbounded), "2: 0.378, 0: 0.047, 1: 0.000");
+        assert!(unbounded.order.is_sorted_by(|one, other| one.1 > other.1 && (0.0..=1.0).contains(&other.1)), "{unbounded:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::support::Bench;
 mod cloud;
 mod fallbacks;
 mod limits;
+mod thoughts;
 
 /// A studio whose model `m` plays this script.
 fn bench(script: Value) -> Bench {

@@ -124,6 +124,37 @@ async fn marks_live_as_long_as_wanted_or_are_off() {
 }
 
 #[tokio::test]
+async fn models_of_anthropic_behind_openrouter_are_marked_too() {
+    let server = Server::start(json!({"prompt_tokens": 1, "completion_tokens": 1})).await;
+    for (more, parameters, mark) in [
+        (json!({}), json!({}), Some(json!({"type": "ephemeral"}))),
+        (json!({}), json!({"cache_ttl": "1h"}), Some(json!({"type": "ephemeral", "ttl": "1h"}))),
+        (json!({"cache": "off"}), json!({"cache_ttl": "1h"}), None),
+    ] {
+        let bench = server.bench("openrouter", more);
+        let body = json!({"name": "A", "provider": "work", "model": "anthropic/claude-sonnet-5.5", "instructions": "Be exact.", "parameters": parameters,
+            "tools": [{"ref": "toolkit:calculator"}]});
+        let agent = bench.agent(body).await;
+        let mut body = json!({"message": "Hi"});
+        for _ in 0..3 {
+            let run = bench.chat(&agent, body.clone()).await;
+            body["thread_id"] = bench.trace(&run).await["trace"]["thread_id"].clone();
+        }
+        let sent: Vec<Value> = server.seen.lock().expect("seen").drain(..).collect();
+        for pair in sent.windows(2) {
+            let (before, after) = (compared(&pair[0]), compared(&pair[1]));
+            assert_eq!(shared(&before, &after), before.len(), "the next request does not begin with all of the one before");
+        }
+        for (n, body) in sent.iter().enumerate() {
+            let wanted = if mark.is_some() { [3, 4, 4][n] } else { 0 };
+            assert_eq!((body.to_string().matches("cache_control").count(), body.get("cache_control")), (wanted, None), "{body:#}");
+            let last = body["messages"].as_array().and_then(|messages| messages.last()).expect("a message");
+            assert_eq!(last.pointer("/content/0/cache_control").cloned(), mark, "{body:#}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn openai_is_told_which_requests_begin_alike() {
     let server = Server::start(json!({"prompt_tokens": 1, "completion_tokens": 1})).await;
     let mut keys = Vec::new();

@@ -10,7 +10,7 @@ use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, Measured, Warning};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, Measured, Warning};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
@@ -27,6 +27,11 @@ pub struct ValueCall {
     pub metered: Option<(String, String)>,
     /// The warning that the step goes on with when it fails.
     pub warns: Option<&'static str>,
+}
+
+/// Where the cost of such a call comes from: its provider reports none.
+const fn source(usage: &Usage) -> CostSource {
+    if usage.unpriced { CostSource::None } else { CostSource::Table }
 }
 
 impl StepContext {
@@ -81,6 +86,7 @@ impl StepContext {
             }
         };
         let mut ended = CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed()));
+        ended.cost_source = usage.as_ref().map(source);
         let goes_on = result.as_ref().err().filter(|fault| fault.code != FaultCode::Cancelled);
         ended.warnings.extend(goes_on.and_then(|fault| Some(Warning::new(call.warns?, fault.message.clone()))));
         self.record(Event::CallFinished(Box::new(ended)))?;
@@ -123,6 +129,7 @@ impl StepContext {
         let usage = tokens.map(|tokens| self.meter(provider, model, tokens, self.world().clock.now()));
         let outcome = failed.clone().map_or(CallOutcome::Value(Value::Null), |(code, text)| CallOutcome::Failed(Fault::new(code, text)));
         let mut ended = CallFinished::new(step, key, outcome, usage, 0);
+        ended.cost_source = usage.as_ref().map(source);
         ended.warnings.extend(failed.iter().filter(|_| *ranks).map(|(_, text)| Warning::new(Warning::RERANK_FAILED, text.clone())));
         self.record(Event::CallFinished(Box::new(ended)))
     }

@@ -38,6 +38,21 @@ fn the_examples_of_the_contract_hold() {
 }
 
 #[test]
+fn rerankers_cost_by_tokens_or_by_searches() {
+    let bundled = PriceTable::bundled();
+    for (provider, model, counted, wanted) in [
+        ("cohere", "rerank-v3.5", 1, "0.002000"),
+        ("cohere", "rerank-v4.0-pro", 3, "0.007500"),
+        ("voyage", "rerank-2.5", 1_000_000, "0.050000"),
+        ("jina", "jina-reranker-v2-base-multilingual", 26_000, "0.001300"),
+    ] {
+        assert_eq!(cost(&bundled, provider, model, &tokens(counted, 0)), wanted, "{provider} {model}");
+    }
+    assert!(bundled.lookup("jina", "jina-reranker-v9", Timestamp(0)).is_none());
+    assert!(bundled.lookup("cohere", "rerank-v5.0-pro", Timestamp(0)).is_none(), "billed by tokens, which no answer was seen to report");
+}
+
+#[test]
 fn every_part_has_its_rate() {
     let table = table(
         &json!([{"provider": "p", "model": "m", "input": "1", "output": "10", "cached_input": "0.1", "cache_write": "2", "reasoning": "20"}]),

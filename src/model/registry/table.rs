@@ -114,6 +114,8 @@ impl Table {
 
     pub(super) fn find(&self, kind: &str, model: &str) -> Found {
         let Some(kind) = self.kinds.get(kind) else { return Found { facts: Arc::default(), is_known: false } };
+        // An alias of OpenRouter for the newest model of a line.
+        let model = model.strip_prefix('~').unwrap_or(model);
         let inner = model.rsplit_once('/').map_or(model, |(_, name)| name);
         let names = [model, inner, without_region(inner)];
         match names.into_iter().find_map(|name| kind.row(name)) {

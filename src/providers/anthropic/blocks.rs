@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::registry::Facts;
 use crate::providers::Media;
 use crate::providers::files::{self, File, Kind};
 use crate::providers::own::{self, Pieces, Sort};
@@ -76,6 +77,15 @@ fn result(message: &Message, media: &[Media]) -> Value {
         result.insert("is_error".into(), true.into());
     }
     result
+}
+
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) fn carries(_: &Facts, kind: Kind, mime: &str) -> bool {
+    match kind {
+        Kind::Image => matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp"),
+        Kind::Pdf | Kind::Text => true,
+        Kind::Audio | Kind::Video | Kind::Other => false,
+    }
 }
 
 fn file_block(file: File<'_>) -> Value {

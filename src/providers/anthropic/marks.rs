@@ -8,12 +8,17 @@ use crate::providers::reply::text;
 /// Messages whose ends are marked: the next request finds the mark of this one, and this one that of the one before.
 const MESSAGES: usize = 2;
 
-/// Marks a body; at most four times, which is all that the interface takes.
-pub(super) fn add(body: &mut Map<String, Value>, ttl: CacheTtl) {
-    let mark = match ttl {
+/// The mark of what is kept so long.
+pub(in crate::providers) fn mark(ttl: CacheTtl) -> Value {
+    match ttl {
         CacheTtl::Minutes => json!({"type": "ephemeral"}),
         CacheTtl::Hour => json!({"type": "ephemeral", "ttl": "1h"}),
-    };
+    }
+}
+
+/// Marks a body; at most four times, which is all that the interface takes.
+pub(super) fn add(body: &mut Map<String, Value>, ttl: CacheTtl) {
+    let mark = mark(ttl);
     if let Some(tool) = body.get_mut("tools").and_then(Value::as_array_mut).and_then(|tools| tools.last_mut()) {
         set(tool, &mark);
     }
@@ -34,7 +39,7 @@ fn is_thought(block: &Value) -> bool {
     matches!(text(block, "type"), "thinking" | "redacted_thinking")
 }
 
-fn set(block: &mut Value, mark: &Value) {
+pub(in crate::providers) fn set(block: &mut Value, mark: &Value) {
     if let Some(members) = block.as_object_mut() {
         members.insert("cache_control".into(), mark.clone());
     }

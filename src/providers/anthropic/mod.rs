@@ -1,7 +1,7 @@
 //! Owns the API family of Anthropic messages.
 
 pub(super) mod blocks;
-mod marks;
+pub(super) mod marks;
 mod model;
 pub(super) mod request;
 mod stream;
@@ -68,6 +68,7 @@ impl Anthropic {
             let Some(so_far) = (pauses < PAUSES).then(|| speech.pause()).flatten() else { break };
             body = request::body(request, version);
             request::go_on(&mut body, &so_far);
+            self.wire.gate.again();
         }
         let tokens = speech.tokens();
         speech.end(request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })

@@ -93,6 +93,16 @@ fn result(message: &Message, taken: Taken<'_>) -> Value {
     json!({ "toolResult": result })
 }
 
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) fn carries(facts: &Facts, kind: Kind, mime: &str) -> bool {
+    match (kind, mime.split_once('/').map_or("", |(_, kind)| kind)) {
+        (Kind::Image, kind) => matches!(kind, "png" | "jpeg" | "gif" | "webp"),
+        (Kind::Video, kind) => matches!(kind, "mp4" | "webm" | "quicktime"),
+        (Kind::Text, _) => true,
+        (sort, kind) => document(sort, kind).is_some() && facts.reads(Medium::Pdf),
+    }
+}
+
 fn file_block(file: File<'_>, facts: &Facts, documents: &mut usize) -> Value {
     let bytes = || json!({"bytes": file.base64()});
     let kind = file.mime().split_once('/').map_or("", |(_, kind)| kind);

@@ -1,6 +1,6 @@
 //! Owns the API family of Amazon Bedrock (Converse), for models of many makers.
 
-mod blocks;
+pub(super) mod blocks;
 pub(super) mod request;
 pub mod sign;
 mod stream;

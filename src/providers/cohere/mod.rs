@@ -72,7 +72,8 @@ impl Provider for Cohere {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let mut batches = Batches::default();
-            for texts in request.texts.chunks(BATCH) {
+            for (at, texts) in request.texts.chunks(BATCH).enumerate() {
+                self.wire.gate.again_after(at);
                 batches.take(self.embed_some(request, texts).await)?;
             }
             Ok(batches.all())

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::FAMILY;
 use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, Role};
+use crate::model::registry::Facts;
 use crate::providers::files::{self, File, Kind, Takes};
 use crate::providers::openai::request::call;
 use crate::providers::{ChatRequest, Media, instruct, schema_subset};
@@ -110,6 +111,11 @@ fn assistant(message: &Message) -> Value {
 
 fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
+}
+
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> bool {
+    matches!(kind, Kind::Image | Kind::Text)
 }
 
 fn part(file: File<'_>) -> Value {

@@ -147,13 +147,23 @@ fn tools(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) 
 }
 
 fn media(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) {
-    for file in &mut request.media {
-        if medium(file).is_some_and(|medium| !facts.reads(medium)) {
-            file.refused = true;
-            let name = file.name.as_deref().unwrap_or("file");
-            let text = format!("`{}` does not read {}: the file `{name}` is only named", request.model, file.mime_type);
-            warnings.push(Warning::new("attachment_dropped", text));
-        }
+    refuse(request, |file| medium(file).is_some_and(|medium| !facts.reads(medium)), warnings);
+}
+
+/// Whether a family takes the bytes of a file of a kind and a type, or its text, for a model of which this is known.
+pub(super) type Carries = fn(&Facts, Kind, &str) -> bool;
+
+/// What the interface of a family has no place for is only named, whatever the model reads.
+pub(super) fn carried(request: &mut ChatRequest, facts: &Facts, carries: Carries, warnings: &mut Vec<Warning>) {
+    refuse(request, |file| !file.refused && !carries(facts, files::kind(file), &file.mime_type), warnings);
+}
+
+fn refuse(request: &mut ChatRequest, such: impl Fn(&Media) -> bool, warnings: &mut Vec<Warning>) {
+    for file in request.media.iter_mut().filter(|file| such(file)) {
+        file.refused = true;
+        let name = file.name.as_deref().unwrap_or("file");
+        let text = format!("`{}` does not read {}: the file `{name}` is only named", request.model, file.mime_type);
+        warnings.push(Warning::new("attachment_dropped", text));
     }
 }
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::registry::{self, Structured};
+use crate::model::registry::{self, Cache, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
 use crate::providers::{anthropic, bedrock, cohere, gemini, ollama, openai, responses};
@@ -59,6 +59,10 @@ fn refused(facts: &Facts, body: &Value) -> Vec<&'static str> {
         ("stop", facts.stop == Some(false) && stop.is_some()),
         ("tools", facts.tools == Some(false) && at(&["/tools", "/toolConfig/tools"]).is_some()),
         ("a forced call", facts.reasoning == Some(Reasoning::Always) && claude && forced),
+        (
+            "a forced call behind a marketplace",
+            facts.reasoning == Some(Reasoning::Always) && facts.cache == Some(Cache::Marked) && at(&["/tool_choice"]).is_some_and(|choice| choice == "required"),
+        ),
         ("parallel", facts.parallel_tools == Some(false) && at(&["/parallel_tool_calls"]).is_some()),
         ("schema", facts.structured() != Structured::Schema && schema.is_some()),
         ("limit", limit.and_then(|limit| limit.as_u64()).zip(facts.max_output).is_some_and(|(limit, most)| limit > most)),
@@ -120,7 +124,8 @@ fn tried(kind: &str, model: &str, facts: &std::sync::Arc<Facts>) -> Vec<String> 
             let mut request = request(model, n);
             request.parameters.reasoning_effort = effort.map(str::to_owned);
             let mut warnings = fit(&mut request, facts, Timestamp(0));
-            let sold = matches!(kind, "bedrock" | "vertex") && bedrock::request::is_claude(model, facts);
+            let sold = (matches!(kind, "bedrock" | "vertex") && bedrock::request::is_claude(model, facts))
+                || (kind == "openrouter" && model.starts_with("anthropic/"));
             if kind == "anthropic" || sold {
                 fit_anthropic(&mut request, facts, sold.then_some(SAMPLING), &mut warnings);
             }
@@ -196,6 +201,41 @@ fn a_file_that_is_not_read_is_named() {
     let told = body("openai", &request)["messages"][1]["content"].clone();
     let kinds: Vec<&Value> = told.as_array().expect("parts").iter().map(|part| &part["type"]).collect();
     assert_eq!(kinds, [&json!("text"); 5]);
+}
+
+#[test]
+fn a_file_that_a_family_has_no_place_for_is_named_with_a_warning() {
+    let types = ["image/png", "image/bmp", "application/pdf", "audio/wav", "audio/mpeg", "audio/ogg", "video/mp4", "video/x-msvideo", "text/plain",
+        "application/json", "application/msword", "application/zip"];
+    for (kind, carries, none) in [
+        ("openai-compatible", openai::request::carries as Carries, 5),
+        ("openai-responses", responses::items::carries, 7),
+        ("anthropic", anthropic::blocks::carries, 8),
+        ("gemini", gemini::parts::carries, 2),
+        ("ollama", ollama::request::carries, 8),
+        ("cohere", cohere::request::carries, 8),
+        ("bedrock", bedrock::blocks::carries, 6),
+    ] {
+        let mut named = 0;
+        for mime in types {
+            let mut request = ChatRequest { model: "x".into(), ..rich() };
+            request.messages.truncate(2);
+            let file = |mime: &str| serde_json::from_value(json!({"type": "document", "mime_type": mime, "storage_key": "k", "name": "n"})).expect("a file");
+            request.messages[1].attachments = vec![file(mime)];
+            request.media = vec![Media { storage_key: "k".into(), mime_type: mime.into(), name: Some("n".into()), bytes: "b".into(), refused: false }];
+            let (facts, mut warnings) = (Facts::default(), Vec::new());
+            request.facts = Some(facts.clone().into());
+            let before = body(kind, &request).to_string().contains("cannot be shown");
+            carried(&mut request, &facts, carries, &mut warnings);
+            let codes: Vec<&str> = warnings.iter().map(|warning| &*warning.code).collect();
+            assert_eq!(codes, vec!["attachment_dropped"; usize::from(before)], "{kind} {mime}");
+            assert_eq!(body(kind, &request).to_string().contains("cannot be shown"), before, "{kind} {mime}");
+            named += usize::from(before);
+            carried(&mut request, &facts, carries, &mut warnings);
+            assert_eq!(warnings.len(), usize::from(before), "once");
+        }
+        assert_eq!(named, none, "{kind}");
+    }
 }
 
 #[test]

@@ -33,7 +33,8 @@ pub(super) async fn embed(gemini: &Gemini, request: &EmbedRequest) -> Result<Emb
         return vectors::batch(vec![one.embedding.values], 1, None);
     }
     let mut batches = Batches::default();
-    for texts in request.texts.chunks(BATCH) {
+    for (at, texts) in request.texts.chunks(BATCH).enumerate() {
+        gemini.wire.gate.again_after(at);
         batches.take(embed_some(gemini, request, texts).await)?;
     }
     Ok(batches.all())

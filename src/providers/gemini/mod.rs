@@ -2,7 +2,7 @@
 
 mod embed;
 mod model;
-mod parts;
+pub(super) mod parts;
 pub(super) mod request;
 mod stream;
 mod unsigned;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::parts::{HELD, NewFile};
+use crate::model::registry::Facts;
 use crate::providers::Media;
 use crate::providers::files::{self, File, Kind};
 use crate::providers::own::{self, Pieces, Sort};
@@ -129,6 +130,11 @@ fn result(message: &Message, ids: &HashMap<&str, Option<String>>) -> Value {
 fn user(message: &Message, media: &[Media]) -> Vec<Value> {
     let text = (!message.content.is_empty()).then(|| json!({"text": message.content}));
     text.into_iter().chain(files::of(message, media).map(file_part)).collect()
+}
+
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> bool {
+    !matches!(kind, Kind::Other)
 }
 
 fn file_part(file: File<'_>) -> Value {

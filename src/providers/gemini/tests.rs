@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::model::agent::ToolChoice;
+use crate::model::chat::{Message, ProviderBlocks, Role};
 use crate::model::event::FaultCode;
 use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
 
@@ -312,6 +313,77 @@ fn functions_beside_tools_of_the_provider_are_called_as_the_model_likes_or_as_is
     assert_eq!(asked(Some(ToolChoice::Required), true, true), Some(forced));
     assert_eq!(asked(Some(ToolChoice::Auto), true, false), Some(json!({"functionCallingConfig": {"mode": "AUTO"}})));
     assert_eq!((asked(None, true, false), asked(None, false, true)), (None, None));
+}
+
+/// A conversation in which the provider's own tools were used: its contents as they go out, and how they are asked for.
+async fn after_a_search(model: &str, vertex: bool, asks: impl FnOnce(&mut ChatRequest)) -> (String, Option<Value>) {
+    let search = json!([
+        {"toolCall": {"id": "s1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["weather"]}}, "thoughtSignature": "c2ln"},
+        {"toolResponse": {"id": "s1", "toolType": "GOOGLE_SEARCH_WEB", "response": {"search_suggestions": "x"}}, "thoughtSignature": "bmF0"},
+    ]);
+    let parts = |more: &Value| json!(search.as_array().expect("parts").iter().chain(more.as_array().expect("parts")).collect::<Vec<_>>());
+    let answers = vec![
+        whole(&frame(&parts(&json!([{"functionCall": {"name": "t", "id": "g1", "args": {}}}])), Some("STOP"))),
+        whole(&frame(&parts(&json!([{"text": "Mild."}])), Some("STOP"))),
+        whole(&frame(&json!([{"text": "Yes."}]), Some("STOP"))),
+    ];
+    let (mut provider, mock) = provider(answers).await;
+    let mut request = hello(false);
+    request.model = "gemini-3.5-flash".into();
+    request.tools = rich().tools;
+    request.native_tools = vec!["web_search".into()];
+    for question in ["And?", "Sure?"] {
+        let reply = provider.chat(&request, &|_| {}).await.expect("an answer");
+        let results: Vec<_> = reply.message.tool_calls.iter().map(|call| result(&call.id, "done", false)).collect();
+        request.messages.push(reply.message);
+        request.messages.extend(results);
+        request.messages.push(Message::text(Role::User, question));
+    }
+    let sent = mock.seen.lock().expect("seen")[1].1.to_string();
+    assert!(sent.contains("toolCall") && sent.contains("toolResponse"), "they go back where they are known: {sent}");
+    request.model = model.into();
+    asks(&mut request);
+    provider.vertex = vertex.then(|| format!("{}/models", provider.wire.base_url));
+    provider.chat(&request, &|_| {}).await.expect("an answer");
+    let body = mock.seen.lock().expect("seen")[2].1.clone();
+    (body["contents"].to_string(), body.get("toolConfig").cloned())
+}
+
+#[tokio::test]
+async fn calls_of_its_own_tools_go_back_only_where_they_are_known() {
+    let invocations = |contents: &str| (contents.matches("\"toolCall\"").count(), contents.matches("\"toolResponse\"").count());
+    let asked = json!({"includeServerSideToolInvocations": true});
+    let (contents, config) = after_a_search("gemini-3.5-flash", false, |_| {}).await;
+    assert_eq!((invocations(&contents), config), ((2, 2), Some(asked)), "{contents}");
+    // Without functions or without tools of its own beside them, and on Vertex AI, they are not known.
+    for (vertex, asks) in [
+        (false, (|request: &mut ChatRequest| request.tools.clear()) as fn(&mut ChatRequest)),
+        (false, |request| request.native_tools.clear()),
+        (false, |request| {
+            request.tools.clear();
+            request.native_tools.clear();
+        }),
+        (true, |_| {}),
+    ] {
+        let (contents, config) = after_a_search("gemini-3.5-flash", vertex, asks).await;
+        assert_eq!((invocations(&contents), config), ((0, 0), None), "{contents}");
+        assert!(contents.contains("functionCall") && contents.contains("functionResponse") && contents.contains("Mild."), "what was said stays: {contents}");
+        let calls = contents.matches("\"role\":\"model\"").count();
+        assert_eq!(calls, 2, "{contents}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_of_nothing_but_its_own_tools_is_left_out_where_they_are_not_known() {
+    let search = json!({"id": "s1", "toolType": "GOOGLE_SEARCH_WEB"});
+    let only = json!([{"toolCall": search}, {"toolResponse": search}, {"text": "Mild."}]);
+    let blocks = ProviderBlocks { family: FAMILY.into(), by: None, value: only };
+    let mut request = hello(false);
+    request.messages.push(Message { blocks: Some(blocks), ..Message::text(Role::Assistant, "") });
+    request.messages.push(Message::text(Role::User, "And?"));
+    let contents = request::body(&request)["contents"].clone();
+    assert!(contents.as_array().expect("contents").iter().all(|content| content["parts"].as_array().is_some_and(|parts| !parts.is_empty())), "{contents}");
+    assert!(!contents.to_string().contains("toolCall"), "{contents}");
 }
 
 #[test]

@@ -134,6 +134,13 @@ impl Gate {
         }
     }
 
+    /// A call of several requests has made so many: the first one was counted when it came through.
+    pub(super) fn again_after(&self, made: usize) {
+        if made > 0 {
+            self.again();
+        }
+    }
+
     /// Waits for room if there is a limit or a `retry-after` delay, and returns how long that took. A call with its own key ignores such delays,
     /// because the provider asked another key to wait.
     pub(super) async fn admit(

@@ -70,13 +70,15 @@ impl Provider for Ollama {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let mut batches = Batches::default();
-            loop {
+            for at in 0.. {
                 let texts = batches.next(&request.texts, BATCH, request.dimensions, self.wire.patience.answer_bytes);
                 if texts.is_empty() {
-                    return Ok(batches.all());
+                    break;
                 }
+                self.wire.gate.again_after(at);
                 batches.take(self.embed_some(request, texts).await)?;
             }
+            Ok(batches.all())
         })
     }
 }

@@ -72,6 +72,11 @@ fn message(message: &Message, media: &[Media]) -> Value {
     }
 }
 
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> bool {
+    matches!(kind, Kind::Image | Kind::Text)
+}
+
 fn user(message: &Message, media: &[Media]) -> Value {
     let (images, others): (Vec<_>, Vec<_>) = files::of(message, media).partition(|file| file.kind() == Kind::Image);
     let told = others.into_iter().map(|file| format!("\n\n{}", file.told()));

@@ -99,6 +99,10 @@ impl Fragments {
         })
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn calls(self) -> Vec<ToolCall> {
         let mut fragments = self.0;
         fragments.sort_by_key(|one| one.index.unwrap_or(u64::MAX));

@@ -34,6 +34,8 @@ pub struct Dialect {
     pub whole_structures: bool,
     /// What of its assistant messages it wants back.
     pub echo: Cow<'static, [Echo]>,
+    /// Whether thoughts between tags go back; none: for the models that want them.
+    pub echo_tags: Option<bool>,
     /// It takes only ids of calls that have nine letters and figures.
     pub short_ids: bool,
     /// How it makes embeddings.
@@ -113,6 +115,7 @@ const PLAIN: Dialect = Dialect {
     tools_or_structure: false,
     whole_structures: false,
     echo: Cow::Borrowed(&[]),
+    echo_tags: None,
     short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
     native_tools: true,
@@ -170,6 +173,12 @@ impl Dialect {
         )
     }
 
+    /// A thought that stood between tags in the text of a model goes back in the same form.
+    #[must_use]
+    pub fn echoes_tags(&self, model: &str) -> bool {
+        self.may_tag_thoughts() && self.echo_tags.unwrap_or_else(|| wants_tags(model))
+    }
+
     /// It with what the configuration says of its server.
     #[must_use]
     pub fn with(mut self, quirks: &Quirks) -> Self {
@@ -183,6 +192,7 @@ impl Dialect {
             self.max_tokens = name.clone().into();
         }
         self.reasoning_field.clone_from(&quirks.reasoning_field);
+        self.echo_tags = quirks.echo_reasoning.or(self.echo_tags);
         match (&quirks.reasoning_field, quirks.echo_reasoning) {
             (_, Some(false)) => self.echo = Cow::Borrowed(&[]),
             (Some(name), _) => self.echo = vec![Echo::Text(name.clone().into())].into(),
@@ -233,9 +243,31 @@ impl Dialect {
     }
 }
 
+/// A model that goes on from its thoughts of earlier calls: MiniMax M2 and later, <https://platform.minimax.io/docs/guides/text-m2-function-call>.
+fn wants_tags(model: &str) -> bool {
+    let name = model.to_ascii_lowercase();
+    let version = name.split_once("minimax-m").map(|(_, rest)| rest.split(|sign: char| !sign.is_ascii_digit()).next().unwrap_or_default());
+    version.and_then(|version| version.parse::<u32>().ok()).is_some_and(|version| version >= 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thoughts_between_tags_go_back_to_models_that_want_them() {
+        let echoes = |kind: &str, model: &str, echo: Option<bool>| {
+            let quirks = Quirks { echo_reasoning: echo, ..Quirks::default() };
+            Dialect::of(kind).with(&quirks).echoes_tags(model)
+        };
+        for model in ["MiniMax-M2", "MiniMaxAI/MiniMax-M2.5", "accounts/fireworks/models/minimax-m2", "minimax-m3-highspeed"] {
+            assert!(echoes("openai-compatible", model, None) && !echoes("openai-compatible", model, Some(false)), "{model}");
+            assert!(!echoes("openrouter", model, Some(true)), "its server has a parser");
+        }
+        for model in ["MiniMax-M1", "MiniMax-Text-01", "minimax-m", "qwen3"] {
+            assert!(!echoes("vllm", model, None) && echoes("vllm", model, Some(true)), "{model}");
+        }
+    }
 
     #[test]
     fn urls_are_the_base_and_the_path() {

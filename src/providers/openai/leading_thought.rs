@@ -11,6 +11,8 @@ pub(super) struct Leading {
     place: Place,
     /// What may be a part of a mark.
     held: String,
+    /// All before the text, as it came.
+    before: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +35,7 @@ const BLANKS: usize = 64;
 impl Leading {
     /// For a server that leaves thoughts in the text, or none.
     pub(super) fn of(dialect: &Dialect) -> Self {
-        Self { place: if dialect.may_tag_thoughts() { Place::Start } else { Place::Text }, held: String::new() }
+        Self { place: if dialect.may_tag_thoughts() { Place::Start } else { Place::Text }, held: String::new(), before: String::new() }
     }
 
     /// Takes a piece: what is thought in it, and what is said. Never both of one letter, and no letter is lost.
@@ -41,6 +43,7 @@ impl Leading {
         if self.place == Place::Text {
             return (String::new(), piece);
         }
+        self.before.push_str(&piece);
         let mut rest = std::mem::take(&mut self.held) + &piece;
         if self.place == Place::Start {
             let begun = rest.trim_start();
@@ -52,6 +55,7 @@ impl Leading {
                 return (String::new(), String::new());
             } else {
                 self.place = Place::Text;
+                self.before.clear();
                 return (String::new(), rest);
             }
         }
@@ -71,6 +75,7 @@ impl Leading {
         let said = rest.trim_start().to_owned();
         if !said.is_empty() {
             self.place = Place::Text;
+            self.before.truncate(self.before.len() - said.len());
         }
         (thought, said)
     }
@@ -85,6 +90,23 @@ impl Leading {
             }
             Place::Start | Place::Behind | Place::Text => (String::new(), held),
         }
+    }
+
+    /// A thought began and did not end.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.place, Place::Blank | Place::Inside)
+    }
+
+    /// The thought was the text: it is over.
+    pub(super) fn give_up(&mut self) {
+        *self = Self { place: Place::Text, held: String::new(), before: String::new() };
+    }
+
+    /// The thought with its marks and the blanks around it, as it came before the text; none where there is none.
+    pub(super) fn tagged(self) -> Option<String> {
+        let is_open = self.is_open();
+        let begins = self.before.trim_start().starts_with(BEGIN);
+        begins.then(|| if is_open { self.before + END } else { self.before })
     }
 
     /// The thought without the blanks that it begins with.

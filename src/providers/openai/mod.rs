@@ -4,6 +4,7 @@ mod answer;
 pub mod dialect;
 mod embed;
 mod leading_thought;
+mod marks;
 mod own;
 pub(super) mod request;
 mod stream;
@@ -49,7 +50,7 @@ impl Provider for OpenAi {
             let body = request::body(request, &self.dialect);
             let answer = self.post("chat/completions", &request.model, body).await?;
             let framing = if request::streams(request, &self.dialect) { Framing::Events } else { Framing::Whole };
-            wire::reply(answer, framing, Speech::new(&self.dialect), request, deltas).await
+            wire::reply(answer, framing, Speech::new(&self.dialect, &request.model), request, deltas).await
         })
     }
 

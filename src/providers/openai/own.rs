@@ -8,6 +8,8 @@ use super::dialect::Echo;
 
 /// The key of what `Echo::Thinking` keeps.
 const THINKING: &str = "thinking";
+/// The key of what came before the text: a thought with its tags.
+const TAGGED: &str = "tagged_thought";
 
 /// Keeps what one piece of an answer adds.
 pub(super) fn keep(own: &mut Map<String, Value>, echo: &Echo, message: &Value) {
@@ -73,6 +75,19 @@ pub(super) fn put_back(told: &mut Map<String, Value>, echo: &[Echo], own: &Value
                 told.insert("content".into(), [thinking].into_iter().chain(said).collect());
             }
         }
+    }
+}
+
+/// Keeps a thought with its tags, as it came before the text.
+pub(super) fn keep_tag(own: &mut Map<String, Value>, tagged: String) {
+    own.insert(TAGGED.into(), tagged.into());
+}
+
+/// Puts a thought with its tags back before the text.
+pub(super) fn put_tag_back(told: &mut Map<String, Value>, own: &Value) {
+    if let Some(tagged) = own.get(TAGGED).and_then(Value::as_str) {
+        let said = told.get("content").and_then(Value::as_str).unwrap_or_default();
+        told.insert("content".into(), format!("{tagged}{said}").into());
     }
 }
 

@@ -29,9 +29,14 @@ async fn check(dialect: &str, answer: Canned, streamed: bool, wanted: Expect) {
 
 /// What a conversation is sent as, after an answer of these frames.
 async fn sent_back(dialect: &str, frames: &[Value]) -> Value {
-    let (wire, mock) = mock::start("/v1", vec![stream(frames), stream(&[delta(&json!({"content": "ok"}))])]).await;
-    let provider = OpenAi { wire, dialect: Dialect::of(dialect) };
+    sent_back_to(Dialect::of(dialect), "m", stream(frames)).await
+}
+
+async fn sent_back_to(dialect: Dialect, model: &str, answer: Canned) -> Value {
+    let (wire, mock) = mock::start("/v1", vec![answer, stream(&[delta(&json!({"content": "ok"}))])]).await;
+    let provider = OpenAi { wire, dialect };
     let mut request = hello(true);
+    request.model = model.into();
     let reply = provider.chat(&request, &|_| {}).await.expect("an answer");
     let calls = reply.message.tool_calls.clone();
     request.messages.push(reply.message);
@@ -116,10 +121,6 @@ async fn a_thought_in_the_text_is_no_part_of_the_reply() {
         ("a < b") ("</the") "Hi <think>no</think>" 
         "Hi <think>no</think>" Stop None
         thought "a < b</the""#]]).await;
-    check("cerebras", pieces(&["<think>", "never closed </thi"]), true, expect![[r#"
-        ("never closed ") ("</thi") 
-        "" Stop None
-        thought "never closed </thi""#]]).await;
     check("lmstudio", pieces(&["<think>\n\n</think>\n\n", "Hi"]), true, expect![[r#"
         "Hi" 
         "Hi" Stop None"#]]).await;
@@ -128,6 +129,77 @@ async fn a_thought_in_the_text_is_no_part_of_the_reply() {
 
         "Hi" Stop None
         thought "Hm.""#]]).await;
+}
+
+/// A text in pieces that ends for a reason.
+fn ends(pieces: &[&str], finish: &str) -> Canned {
+    let pieces = pieces.iter().map(|piece| delta(&json!({ "content": piece })));
+    let frames = pieces.chain([json!({"choices": [{"delta": {}, "finish_reason": finish}]})]);
+    Canned(200, &[], vec![frames.map(|frame| format!("data: {frame}\n\n")).collect()])
+}
+
+#[tokio::test]
+async fn a_thought_without_an_end_that_is_all_of_a_complete_answer_is_the_answer() {
+    check("cerebras", ends(&["<think>", "never closed </thi"], "stop"), true, expect![[r#"
+        ("never closed ") ("</thi") "never closed </thi" 
+        "never closed </thi" Stop None"#]]).await;
+    let whole_answer = |finish: &str| whole(&json!({"choices": [{"message": {"content": "<think>\nForty-two."}, "finish_reason": finish}]}));
+    check("vllm", whole_answer("stop"), false, expect![[r#"
+
+        "Forty-two." Stop None"#]]).await;
+    // It was cut while it thought, or goes on with a call.
+    check("cerebras", ends(&["<think>", "and th"], "length"), true, expect![[r#"
+        ("and th") 
+        "" Length None
+        thought "and th""#]]).await;
+    check("vllm", whole_answer("length"), false, expect![[r#"
+
+        "" Length None
+        thought "Forty-two.""#]]).await;
+    let calls = json!({"choices": [{"message": {"content": "<think>I look.", "tool_calls": [{"id": "c", "function": {"name": "t", "arguments": "{}"}}]},
+        "finish_reason": "stop"}]});
+    check("vllm", whole(&calls), false, expect![[r#"
+
+        "" ToolCalls None
+        c t {} None
+        thought "I look.""#]]).await;
+    // What its server calls reasoning stays reasoning.
+    let both = json!({"choices": [{"message": {"content": "<think>Forty-two.", "reasoning_content": "Hm."}, "finish_reason": "stop"}]});
+    check("vllm", whole(&both), false, expect![[r#"
+
+        "Forty-two." Stop None
+        thought "Hm.""#]]).await;
+}
+
+#[tokio::test]
+async fn a_thought_between_tags_goes_back_to_a_model_that_wants_it() {
+    let call = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "t", "arguments": "{}"}}]});
+    let texts = |texts: &[&str]| stream(&texts.iter().map(|text| delta(&json!({ "content": text }))).chain([delta(&call)]).collect::<Vec<_>>());
+    let content = |sent: &Value| sent[0]["content"].clone();
+    let local = || Dialect::of("openai-compatible");
+    let pieces = ["\n<thi", "nk>\nI need it.", "\n</think>", "\n\n", "I look", "."];
+    for model in ["MiniMax-M2", "MiniMaxAI/MiniMax-M2.5", "minimax-m3"] {
+        let sent = sent_back_to(local(), model, texts(&pieces)).await;
+        assert_eq!(content(&sent), "\n<think>\nI need it.\n</think>\n\nI look.", "{model}: {sent}");
+        assert_eq!((&sent[0]["tool_calls"][0]["id"], &sent[1]["tool_call_id"]), (&json!("c"), &json!("c")));
+    }
+    let silent = sent_back_to(local(), "MiniMax-M2", texts(&["<think>I need it.</think>"])).await;
+    assert_eq!(content(&silent), "<think>I need it.</think>");
+    let open = sent_back_to(local(), "MiniMax-M2", texts(&["<think>I need it."])).await;
+    assert_eq!(content(&open), "<think>I need it.</think>");
+    // Another model is not shown it, unless its server is said to want it.
+    assert_eq!(content(&sent_back_to(local(), "qwen3", texts(&pieces)).await), "I look.");
+    let quirks = |echo| Quirks { echo_reasoning: Some(echo), ..Quirks::default() };
+    let wanted = sent_back_to(local().with(&quirks(true)), "qwen3", texts(&pieces)).await;
+    assert_eq!(content(&wanted), "\n<think>\nI need it.\n</think>\n\nI look.");
+    assert_eq!(content(&sent_back_to(local().with(&quirks(false)), "MiniMax-M2", texts(&pieces)).await), "I look.");
+    // Of a text that is no thought nothing is kept twice.
+    assert_eq!(content(&sent_back_to(local(), "MiniMax-M2", texts(&["<thing>", "x"])).await), "<thing>x");
+    // It stays with models that want it, also in a conversation that moved on.
+    let blocks = Some(ProviderBlocks { family: FAMILY.into(), by: None, value: json!({"tagged_thought": "<think>Hm.</think>"}) });
+    let mut request = hello(false);
+    request.messages.push(Message { blocks, ..Message::text(Role::Assistant, "Yes") });
+    assert_eq!(request::body(&request, &local())["messages"][2], json!({"role": "assistant", "content": "Yes"}));
 }
 
 #[tokio::test]

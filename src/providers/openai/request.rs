@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use super::dialect::{Dialect, Structure};
-use super::own;
+use super::{marks, own};
 use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind, Takes};
-use crate::model::registry::Medium;
+use crate::model::registry::{Facts, Medium};
 use crate::providers::reply::object;
-use crate::providers::{ChatRequest, Media, instruct, strict};
+use crate::providers::{ChatRequest, instruct, strict};
 
 pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
@@ -20,7 +20,7 @@ pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Va
     let carried = files::carried(&request.messages, Takes::default());
     let messages = told.map(|(schema, _)| instruct::with_schema(&carried, schema));
     let messages = messages.as_deref().unwrap_or(&carried);
-    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media, dialect)).collect());
+    body.insert("messages".into(), messages.iter().map(|one| message(one, request, dialect)).collect());
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters, dialect);
     if dialect.kind == "openrouter" && request.facts(&dialect.kind).makes(Medium::Image) {
@@ -35,6 +35,9 @@ pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Va
         if dialect.asks_usage {
             body.insert("stream_options".into(), json!({"include_usage": true}));
         }
+    }
+    if let Some(ttl) = request.cache.filter(|_| dialect.kind == "openrouter") {
+        marks::add(&mut body, ttl);
     }
     Value::Object(body)
 }
@@ -119,11 +122,11 @@ fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialec
     }
 }
 
-fn message(message: &Message, media: &[Media], dialect: &Dialect) -> Value {
+fn message(message: &Message, request: &ChatRequest, dialect: &Dialect) -> Value {
     match message.role {
         Role::System => json!({"role": dialect.system_role, "content": message.content}),
-        Role::User => json!({"role": "user", "content": files::content(message, media, text_part, part)}),
-        Role::Assistant => assistant(message, dialect),
+        Role::User => json!({"role": "user", "content": files::content(message, &request.media, text_part, part)}),
+        Role::Assistant => assistant(message, dialect, dialect.echoes_tags(&request.model)),
         Role::Tool => {
             let called = dialect.id(message.tool_call_id.as_deref().unwrap_or_default());
             json!({"role": "tool", "tool_call_id": called, "content": message.content})
@@ -131,7 +134,8 @@ fn message(message: &Message, media: &[Media], dialect: &Dialect) -> Value {
     }
 }
 
-fn assistant(message: &Message, dialect: &Dialect) -> Value {
+/// A message of the model; `tags`: a thought that came between tags goes back so.
+fn assistant(message: &Message, dialect: &Dialect, tags: bool) -> Value {
     let mut told = Map::new();
     told.insert("role".into(), "assistant".into());
     let only_calls = message.content.is_empty() && !message.tool_calls.is_empty();
@@ -141,6 +145,9 @@ fn assistant(message: &Message, dialect: &Dialect) -> Value {
     }
     if let Some(own) = message.blocks.as_ref().filter(|own| own.family == FAMILY) {
         own::put_back(&mut told, &dialect.echo, &own.value);
+        if tags {
+            own::put_tag_back(&mut told, &own.value);
+        }
     }
     Value::Object(told)
 }
@@ -152,6 +159,15 @@ pub(in crate::providers) fn call(call: &ToolCall, id: &str) -> Value {
 
 fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
+}
+
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) fn carries(_: &Facts, kind: Kind, mime: &str) -> bool {
+    match kind {
+        Kind::Image | Kind::Pdf | Kind::Text => true,
+        Kind::Audio => matches!(mime, "audio/wav" | "audio/mpeg"),
+        Kind::Video | Kind::Other => false,
+    }
 }
 
 fn part(file: File<'_>) -> Value {

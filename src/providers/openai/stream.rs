@@ -91,6 +91,10 @@ pub(super) struct Speech<'a> {
     thought: String,
     /// What the text begins with may be thought, too.
     leading: Leading,
+    /// What was thought there.
+    tagged: String,
+    /// It goes back so.
+    echoes_tags: bool,
     encrypted: bool,
     sources: Sources,
     files: Vec<NewFile>,
@@ -143,8 +147,7 @@ impl Reading for Speech<'_> {
 
     fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         // Of an answer without a finish reason.
-        let (thought, said) = self.leading.end();
-        self.tell(thought, said, &|_| {});
+        self.end_text(&|_| {});
         if self.text.is_empty() && !self.refusal.is_empty() {
             return Err(reply::filtered(&self.refusal));
         }
@@ -159,8 +162,11 @@ impl Reading for Speech<'_> {
             Some("error" | "insufficient_system_resource") => return Err(reply::broken_off()),
             Some(_) => Finish::Other,
         };
+        if let Some(tagged) = self.leading.tagged().filter(|_| self.echoes_tags) {
+            own::keep_tag(&mut self.own, tagged);
+        }
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
-        let mut thoughts = thoughts::told(&self.thought);
+        let mut thoughts = thoughts::told(&(self.thought + &self.tagged));
         thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
         let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: self.files, own, tokens: self.tokens, named: self.named, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
@@ -171,10 +177,16 @@ impl Reading for Speech<'_> {
 const PICTURES: usize = 64;
 
 impl<'a> Speech<'a> {
-    pub(super) fn new(dialect: &'a Dialect) -> Self {
+    pub(super) fn new(dialect: &'a Dialect, model: &str) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
-        let (text, refusal, thought) = (String::new(), String::new(), String::new());
-        Self { dialect, text, refusal, thought, leading: Leading::of(dialect), encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
+        let (text, refusal, thought, tagged) = (String::new(), String::new(), String::new(), String::new());
+        let (leading, echoes_tags) = (Leading::of(dialect), dialect.echoes_tags(model));
+        let (sources, files, named) = (Sources::default(), Vec::new(), Named::default());
+        let (encrypted, spoke, over, looked) = (false, false, false, 0);
+        let (finish, tokens, cost) = (None, None, None);
+        Self {
+            dialect, text, refusal, thought, leading, tagged, echoes_tags, encrypted, sources, files, own, calls, finish, tokens, named, looked, cost, spoke, over,
+        }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
@@ -210,14 +222,28 @@ impl<'a> Speech<'a> {
         }
     }
 
-    fn tell(&mut self, thought: String, said: String, deltas: Deltas<'_>) {
+    /// Takes what came of the text: what is thought in it, and what is said.
+    fn tell(&mut self, (thought, said): (String, String), deltas: Deltas<'_>) {
         if !thought.is_empty() {
-            self.thought.push_str(&thought);
+            self.tagged.push_str(&thought);
             deltas(Delta::Reasoning(thought));
         }
         if !said.is_empty() {
             self.text.push_str(&said);
             deltas(Delta::Text(said));
+        }
+    }
+
+    /// The text is over. A thought without an end that is the whole of a complete answer is no thought: it is what the person gets.
+    fn end_text(&mut self, deltas: Deltas<'_>) {
+        let rest = self.leading.end();
+        self.tell(rest, deltas);
+        let complete = matches!(self.finish.as_deref(), None | Some("stop" | "eos"));
+        let alone = self.text.is_empty() && self.refusal.is_empty() && self.calls.is_empty() && self.files.is_empty();
+        if self.leading.is_open() && complete && alone {
+            self.leading.give_up();
+            let answer = std::mem::take(&mut self.tagged);
+            self.tell((String::new(), answer), deltas);
         }
     }
 
@@ -228,36 +254,35 @@ impl<'a> Speech<'a> {
         }
         let Some(message) = message else {
             if self.finish.is_some() {
-                let (thought, said) = self.leading.end();
-                self.tell(thought, said, deltas);
+                self.end_text(deltas);
             }
             return Ok(());
         };
         let details = thoughts::of_details(message.get("reasoning_details"));
         self.encrypted |= details.1;
         let thought = Some(answer::thought(message, self.dialect.reasoning_field.as_deref())).filter(|thought| !thought.is_empty()).unwrap_or(details.0);
-        self.tell(thought, String::new(), deltas);
+        if !thought.is_empty() {
+            self.thought.push_str(&thought);
+            deltas(Delta::Reasoning(thought));
+        }
         self.add_pictures(message);
         self.sources.annotated(message.get("annotations"));
         let text = answer::content(message.get("content"));
         if !text.is_empty() {
-            let (thought, said) = self.leading.take(text);
-            self.tell(thought, said, deltas);
-        }
-        if self.finish.is_some() {
-            let (thought, said) = self.leading.end();
-            self.tell(thought, said, deltas);
+            let taken = self.leading.take(text);
+            self.tell(taken, deltas);
         }
         self.refusal.push_str(answer::text(message.get("refusal")));
         for echo in &*self.dialect.echo {
             own::keep(&mut self.own, echo, message);
         }
         match message.get("tool_calls").filter(|calls| !calls.is_null()) {
-            Some(calls) => self.calls.take(Some(calls)),
-            None => {
-                self.calls.take_old(message.get("function_call"));
-                Ok(())
-            }
+            Some(calls) => self.calls.take(Some(calls))?,
+            None => self.calls.take_old(message.get("function_call")),
         }
+        if self.finish.is_some() {
+            self.end_text(deltas);
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,8 @@ use crate::model::event::FaultCode;
 use crate::model::registry::Facts;
 use crate::providers::anthropic::request::SAMPLING;
 use crate::providers::bedrock::sign::Keys;
-use crate::providers::{ProviderFailure, bedrock, vertex};
+use crate::providers::fitting::Carries;
+use crate::providers::{ProviderFailure, anthropic, bedrock, cohere, gemini, ollama, openai, responses, vertex};
 
 /// What is wrong with the settings of a provider of a cloud, and what to do; one that is not configured is not looked at.
 pub(super) fn problem(id: &str, family: Family, config: &Config) -> Option<String> {
@@ -95,7 +96,8 @@ impl Entry {
     /// Of models of Anthropic, whoever sells them: the version of the interface that the request is made under, when it is fixed.
     pub(super) fn version_of_anthropic(&self, model: &str, facts: &Facts) -> Option<Option<&str>> {
         let sold = (self.family == Family::Vertex && vertex::is_claude(model))
-            || (self.family == Family::Bedrock && bedrock::request::is_claude(model, facts));
+            || (self.family == Family::Bedrock && bedrock::request::is_claude(model, facts))
+            || (self.dialect == "openrouter" && model.trim_start_matches('~').starts_with("anthropic/"));
         match (self.family == Family::Anthropic, sold) {
             (true, _) => Some(self.settings.api_version.as_deref()),
             (false, true) => Some(Some(SAMPLING)),
@@ -105,6 +107,21 @@ impl Entry {
 }
 
 impl Entry {
+    /// Which files its interface has a place for; none where that is not ours to say.
+    pub(super) fn carries(&self, model: &str) -> Option<Carries> {
+        match self.family {
+            Family::OpenAi => Some(openai::request::carries),
+            Family::Responses => Some(responses::items::carries),
+            Family::Anthropic => Some(anthropic::blocks::carries),
+            Family::Vertex if vertex::is_claude(model) => Some(anthropic::blocks::carries),
+            Family::Gemini | Family::Vertex => Some(gemini::parts::carries),
+            Family::Ollama => Some(ollama::request::carries),
+            Family::Cohere => Some(cohere::request::carries),
+            Family::Bedrock => Some(bedrock::blocks::carries),
+            Family::Script | Family::Hash | Family::Host => None,
+        }
+    }
+
     /// A model of Gemini's, behind its own door or Vertex AI's.
     pub(super) fn is_gemini(&self, model: &str) -> bool {
         self.family == Family::Gemini || (self.family == Family::Vertex && !vertex::is_claude(model))

@@ -11,10 +11,17 @@ use crate::providers::mock::{self, Canned, Mock};
 
 /// A provider `mine` of a kind in front of a mock.
 async fn mine(kind: &str, more: Value, answers: Vec<Canned>) -> (Providers, Mock) {
+    mine_with(kind, more, json!({}), answers).await
+}
+
+/// The same, with settings of the engine.
+async fn mine_with(kind: &str, more: Value, settings: Value, answers: Vec<Canned>) -> (Providers, Mock) {
     let (wire, mock) = mock::start("", answers).await;
     let mut mine = json!({"kind": kind, "base_url": wire.base_url, "credential": "secret:KEY", "max_retries": 0});
     mine.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-    let config = Config::with(json!({"providers": {"mine": mine}, "secrets": {"KEY": "s3cret"}})).expect("a configuration");
+    let mut all = json!({"providers": {"mine": mine}, "secrets": {"KEY": "s3cret"}});
+    all.as_object_mut().expect("an object").extend(settings.as_object().expect("an object").clone());
+    let config = Config::with(all).expect("a configuration");
     let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
     (Providers::new(&Arc::new(config), outbound, HostDoor::default()).unwrap_or_else(|problems| panic!("{problems:?}")), mock)
 }
@@ -112,6 +119,8 @@ async fn who_always_thinks_is_not_forced_to_call() {
         ("anthropic", json!({}), "claude-fable-5-1"),
         ("bedrock", json!({"region": "us-east-1"}), "us.anthropic.claude-sonnet-5-5"),
         ("vertex", json!({"project": "p", "location": "global"}), "claude-opus-5-5"),
+        ("openrouter", json!({}), "anthropic/claude-opus-5.5"),
+        ("openrouter", json!({}), "~anthropic/claude-fable-5.1"),
     ] {
         let (providers, _) = mine(kind, more, Vec::new()).await;
         let asked = |choice: ToolChoice| {
@@ -128,4 +137,82 @@ async fn who_always_thinks_is_not_forced_to_call() {
     let (request, warnings) =
         fitted(&providers, ChatRequest { tools: vec![tool()], tool_choice: Some(ToolChoice::Required), ..question("claude-opus-4-8") });
     assert_eq!((request.tool_choice, warnings), (Some(ToolChoice::Required), Vec::new()));
+    // Others behind the same marketplace are, and those that think only when they are told to.
+    let (providers, _) = mine("openrouter", json!({}), Vec::new()).await;
+    let asked = |model: &str, effort: Option<&str>| {
+        let mut request = ChatRequest { tools: vec![tool()], tool_choice: Some(ToolChoice::Required), ..question(model) };
+        request.parameters.reasoning_effort = effort.map(str::to_owned);
+        fitted(&providers, request).0.tool_choice
+    };
+    assert_eq!(asked("openai/gpt-5.2", Some("high")), Some(ToolChoice::Required));
+    assert_eq!(asked("anthropic/claude-opus-4.8", None), Some(ToolChoice::Required));
+    assert_eq!(asked("anthropic/claude-opus-4.8", Some("high")), None);
+}
+
+/// A turn in which the model called two tools without a word, as it goes out, and what is marked in it by the texts of the marked parts.
+async fn marked_by_openrouter(more: Value, model: &str, ttl: Value) -> (Value, Vec<String>) {
+    let good = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
+    let (providers, mock) = mine("openrouter", more, vec![good]).await;
+    let mut request = ChatRequest { tools: vec![tool(), tool()], native_tools: vec!["web_search".into()], ..mock::rich() };
+    (request.model, request.parameters) = (model.into(), serde_json::from_value(json!({ "cache_ttl": ttl })).expect("parameters"));
+    request.messages.truncate(5);
+    request.messages[0].content = "Be exact.".into();
+    let (request, _) = fitted(&providers, request);
+    providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
+    let body = mock.seen.lock().expect("seen").remove(0).1;
+    let marked = |part: &Value| part.get("cache_control").map(|mark| format!("{} {mark}", part["text"].as_str().unwrap_or("tool")));
+    let tools = body["tools"].as_array().expect("tools").iter().filter_map(marked);
+    let parts = body["messages"].as_array().expect("messages").iter().filter_map(|message| message["content"].as_array()).flatten();
+    let all = tools.chain(parts.filter_map(marked)).collect();
+    (body, all)
+}
+
+#[tokio::test]
+async fn models_of_anthropic_behind_openrouter_are_marked_where_each_of_their_hosts_takes_it() {
+    for (model, ttl, mark) in [
+        ("anthropic/claude-sonnet-5.5", json!("5m"), r#"{"type":"ephemeral"}"#),
+        ("anthropic/claude-next-9:nitro", json!("1h"), r#"{"type":"ephemeral","ttl":"1h"}"#),
+    ] {
+        let (body, marked) = marked_by_openrouter(json!({}), model, ttl).await;
+        // After the tools, after the instructions, after the results of the last turn, and where the request before it ended: the last text there.
+        assert_eq!(marked, ["tool", "Be exact.", "File text.plain:\ntext", "not JSON"].map(|text| format!("{text} {mark}")), "{model} {body:#}");
+        assert_eq!(body.get("cache_control"), None, "only some of their hosts take a mark of the whole");
+        assert!(body["tools"][1].get("cache_control").is_some() && body["tools"][2]["type"] == "web_search", "{body:#}");
+        assert_eq!((&body["messages"][2]["content"], &body["messages"][3]["content"]), (&Value::Null, &json!([{"type": "text", "text": "ok"}])));
+    }
+    for (more, model) in [
+        (json!({"cache": "off"}), "anthropic/claude-sonnet-5.5"),
+        (json!({"models": [{"id": "anthropic/claude-sonnet-5.5", "cache": "none"}]}), "anthropic/claude-sonnet-5.5"),
+        (json!({}), "openai/gpt-5.2"),
+    ] {
+        let (body, marked) = marked_by_openrouter(more, model, json!("5m")).await;
+        assert!(marked.is_empty() && !body.to_string().contains("cache_control") && body["messages"][0]["content"] == "Be exact.", "{model} {body:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_repeated_with_less_counts_at_the_limits_of_the_provider() {
+    let anthropic = mock::whole(&json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}));
+    let chat = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
+    let refused = |text: &str| Canned(400, &[], vec![json!({"error": {"message": text}}).to_string()]);
+    let paused = mock::whole(&json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "pause_turn"}));
+    for (name, kind, answers) in [
+        ("thoughts", "anthropic", vec![bound("anthropic"), anthropic.clone(), anthropic.clone()]),
+        ("a pause", "anthropic", vec![paused, anthropic.clone(), anthropic]),
+        ("a stream", "openai-compatible", vec![refused("Your organization must be verified to stream this model."), chat.clone(), chat]),
+    ] {
+        let limits = json!({"limits": {"requests_per_minute": 3}});
+        let (providers, mock) = mine_with(kind, limits, json!({"limits": {"provider_wait_ms": 30}}), answers).await;
+        let mut request = question("claude-opus-5-5");
+        request.stream = name == "a stream";
+        let value = json!([{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Yes"}]);
+        let blocks = Some(ProviderBlocks { family: "anthropic".into(), by: None, value });
+        request.messages.extend([Message { blocks, ..Message::text(Role::Assistant, "Yes") }, Message::text(Role::User, "And?")]);
+        let named = providers.get("mine").expect("a provider");
+        named.chat(&request, &|_| {}).await.unwrap_or_else(|failure| panic!("{name}: {}", failure.fault.message));
+        assert_eq!(mock.seen.lock().expect("seen").len(), 2, "{name}");
+        named.chat(&question("m"), &|_| {}).await.unwrap_or_else(|failure| panic!("{name}: {}", failure.fault.message));
+        let full = named.chat(&question("m"), &|_| {}).await.expect_err("three requests were made");
+        assert_eq!((full.fault.code, mock.seen.lock().expect("seen").len()), (FaultCode::ProviderRateLimited, 3), "{name}: {}", full.fault.message);
+    }
 }

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use self::second_attempt::{Silent, ask};
+use self::second_attempt::{Asked, Silent, ask};
 use self::credential_masking::{Held, without_secrets};
 use self::known::{Family, KNOWN, known};
 use super::anthropic::Anthropic;
@@ -132,6 +132,9 @@ impl Providers {
         let Some(entry) = self.entries.get(provider) else { return Vec::new() };
         let facts = entry.facts(&request.model).facts;
         let mut warnings = fitting::fit(request, &facts, now);
+        if let Some(carries) = entry.carries(&request.model) {
+            fitting::carried(request, &facts, carries, &mut warnings);
+        }
         if let Some(version) = entry.version_of_anthropic(&request.model, &facts) {
             fitting::fit_anthropic(request, &facts, version, &mut warnings);
         }
@@ -316,12 +319,12 @@ impl Provider for Named<'_> {
             self.all.pass_trace(&mut found, request.asker.trace.as_ref());
             let pass = self.entry.gate.admit(&request.asker.tenant, found.shared, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
-            let silent = &self.entry.silent;
+            let asked = Asked { provider: ready.provider(), silent: &self.entry.silent, gate: &self.entry.gate };
             if masker.is_empty() {
-                return pass.noting(ask(ready.provider(), request, deltas, silent).await).map_err(|failure| told(failure, &masker));
+                return pass.noting(ask(asked, request, deltas).await).map_err(|failure| told(failure, &masker));
             }
             let held = Held::default();
-            let answer = pass.noting(ask(ready.provider(), request, &|delta| held.hear(&masker, delta, deltas), silent).await);
+            let answer = pass.noting(ask(asked, request, &|delta| held.hear(&masker, delta, deltas)).await);
             held.end(deltas);
             if let (Family::Vertex, Err(failure), Some(token)) = (self.entry.family, &answer, &found.credential)
                 && failure.fault.code == FaultCode::ProviderAuth

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::model::agent::ShowReasoning;
 use crate::model::chat::Message;
 use crate::model::event::Warning;
+use crate::providers::limits::Gate;
 use crate::providers::{ChatReply, ChatRequest, Deltas, Provider, ProviderFailure, refusal};
 use crate::sync::Mutex;
 
@@ -86,23 +87,33 @@ fn without_thoughts(request: &ChatRequest, such: impl Fn(u64) -> bool) -> Option
     Some(request)
 }
 
+/// Who is asked, and what is known of it: what it refuses is left out, and each further request counts at its limits.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) provider: &'a dyn Provider,
+    pub(super) silent: &'a Silent,
+    pub(super) gate: &'a Gate,
+}
+
 /// Asks a provider, where it helps without what it refuses.
-pub(super) async fn ask(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
+pub(super) async fn ask(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
     let shows = request.parameters.shows_reasoning();
-    if shows && silent.knows(request) {
-        return Box::pin(without_summaries(provider, request, deltas, silent)).await;
+    if shows && asked.silent.knows(request) {
+        return Box::pin(without_summaries(asked, request, deltas)).await;
     }
-    match unbound(provider, request, deltas, silent).await {
+    match unbound(asked, request, deltas).await {
         Err(failure) if request.stream && refusal::of_streams(&failure) => {
             let whole = ChatRequest { stream: false, ..request.clone() };
-            let mut reply = Box::pin(unbound(provider, &whole, deltas, silent)).await?;
+            asked.gate.again();
+            let mut reply = Box::pin(unbound(asked, &whole, deltas)).await?;
             let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
             reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
             Ok(reply)
         }
         Err(failure) if shows && refusal::of_summaries(&failure) => {
-            let reply = Box::pin(without_summaries(provider, request, deltas, silent)).await?;
-            silent.learn(request);
+            asked.gate.again();
+            let reply = Box::pin(without_summaries(asked, request, deltas)).await?;
+            asked.silent.learn(request);
             Ok(reply)
         }
         answer => answer,
@@ -110,12 +121,14 @@ pub(super) async fn ask(provider: &dyn Provider, request: &ChatRequest, deltas: 
 }
 
 /// Asks without thoughts that came after another beginning: all of them, because each is bound to those before it.
-async fn unbound(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
+async fn unbound(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+    let Asked { provider, silent, gate } = asked;
     let without = silent.without_refused(request);
     let request = without.as_ref().unwrap_or(request);
     match provider.chat(request, deltas).await {
         Err(failure) if refusal::of_bound_thoughts(&failure) => {
             let Some(bare) = without_thoughts(request, |_| true) else { return Err(failure) };
+            gate.again();
             let mut reply = Box::pin(provider.chat(&bare, deltas)).await?;
             silent.refused(request);
             let text = "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them";
@@ -126,10 +139,10 @@ async fn unbound(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<
     }
 }
 
-async fn without_summaries(provider: &dyn Provider, request: &ChatRequest, deltas: Deltas<'_>, silent: &Silent) -> Result<ChatReply, ProviderFailure> {
+async fn without_summaries(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
     let mut quiet = request.clone();
     quiet.parameters.show_reasoning = Some(ShowReasoning::None);
-    let mut reply = unbound(provider, &quiet, deltas, silent).await?;
+    let mut reply = unbound(asked, &quiet, deltas).await?;
     let text = "the provider refuses to show what the model thinks, so it was asked without; `show_reasoning: none` says so from the beginning";
     reply.warnings.push(Warning { parameter: Some("show_reasoning".into()), ..Warning::new("parameter_dropped", text) });
     Ok(reply)

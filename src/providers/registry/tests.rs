@@ -64,12 +64,16 @@ async fn ids_become_providers() {
 
 /// What a provider with the credential `sk-secret-1` and the header `a` answers, as it is told and as it ends.
 async fn keyed(answer: Canned) -> (String, String) {
+    keyed_of("m", answer).await
+}
+
+async fn keyed_of(model: &str, answer: Canned) -> (String, String) {
     let (wire, _) = mock::start("/v1", vec![answer]).await;
     let mine = json!({"kind": "openai-compatible", "base_url": wire.base_url, "credential": "secret:KEY", "headers": {"x-a": "secret:A"}, "max_retries": 0});
     let config = Config::with(json!({"providers": {"mine": mine}, "secrets": {"KEY": "sk-secret-1", "A": "a"}})).expect("a configuration");
     let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
     let providers = Providers::new(&Arc::new(config), outbound, HostDoor::default()).ok().expect("valid");
-    let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+    let mut request = ChatRequest::new(model, vec![Message::text(Role::User, "hi")]);
     request.stream = true;
     let told = Mutex::new(String::new());
     let hear = |delta: Delta| {
@@ -93,6 +97,15 @@ async fn a_key_that_a_model_repeats_is_masked() {
     assert_eq!(told, "hm *** sk-. a key: ***, sk-");
     assert!(end.contains("\"hm *** sk-. \""), "{end}");
     assert!(end.contains("\"a key: ***, sk-\"") && end.contains("{\"key\":\"***\"}") && !end.contains("secret-1"), "{end}");
+}
+
+#[tokio::test]
+async fn a_key_in_a_thought_that_goes_back_is_masked() {
+    let pieces = ["<think>hm sk-se", "cret-1</think>", "Yes"].map(|text| format!("data: {}\n\n", json!({"choices": [{"delta": {"content": text}}]})));
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".to_owned();
+    let (told, end) = keyed_of("MiniMax-M2", Canned(200, &[], pieces.into_iter().chain([end]).collect())).await;
+    assert_eq!(told, "hm ***Yes");
+    assert!(end.contains("\"<think>hm ***</think>\"") && !end.contains("secret-1"), "{end}");
 }
 
 #[tokio::test]

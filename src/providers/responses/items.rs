@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::parts::{HELD, NewFile};
+use crate::model::registry::Facts;
 use crate::providers::Media;
 use crate::providers::files::{self, File, Kind};
 use crate::providers::own::{self, Pieces, Sort};
@@ -112,6 +113,11 @@ pub(super) fn take_files(items: &mut Vec<Value>) -> Vec<NewFile> {
 
 fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
+}
+
+/// It takes the bytes of such a file, or its text.
+pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> bool {
+    matches!(kind, Kind::Image | Kind::Pdf | Kind::Text)
 }
 
 fn part(file: File<'_>) -> Value {

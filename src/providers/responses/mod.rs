@@ -1,6 +1,6 @@
 //! Owns the API family of OpenAI responses: items in, items out, nothing stored at the provider.
 
-mod items;
+pub(super) mod items;
 pub(super) mod request;
 mod stream;
 #[cfg(test)]

@@ -56,10 +56,12 @@ async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> (Statu
         let meant = meanings(text);
         query.iter().filter(|word| meant.contains(*word)).count() as f64 / query.len().max(1) as f64
     };
-    let upside_down = body["model"] == "upside-down";
-    let mut results: Vec<Value> = texts.iter().map(score).enumerate().map(|(index, score)| {
-        json!({"index": index, "relevance_score": if upside_down { 1.0 - score } else { score }})
-    }).collect();
+    let said = |score: f64| match body["model"].as_str() {
+        Some("upside-down") => 1.0 - score,
+        Some("raw") => -6.0 * score - 3.0,
+        _ => score,
+    };
+    let mut results: Vec<Value> = texts.iter().map(score).enumerate().map(|(index, score)| json!({"index": index, "relevance_score": said(score)})).collect();
     match body["model"].as_str() {
         Some("broken") => return (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({"error": "out of order"}))),
         Some("hostile") => results.push(json!({"index": 9_999, "relevance_score": 1})),
@@ -122,6 +124,42 @@ async fn the_order_and_the_scores_are_those_of_the_reranker_and_it_is_paid_for_o
     assert_eq!(server.calls(), 2);
     let strict = bench.ask(&base, json!({"query": "refund policy", "threshold": 0.9})).await;
     assert_eq!((&strict["chunk_count"], strict.get("warnings"), server.calls()), (&json!(0), None, 3), "the threshold is for its scores: {strict}");
+}
+
+#[tokio::test]
+async fn a_reranker_costs_what_the_table_says_and_says_where_that_is_from() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    three(&bench).await;
+    for (model, cost, source, unpriced) in [
+        ("right", "0.002000", "table", false),
+        ("jina-reranker-v2-base-multilingual", "0.000050", "table", false),
+        ("of-nobody", "0.000000", "none", true),
+    ] {
+        let rerank = json!({"provider": "jina", "model": model});
+        let (_, trace) = run(&bench, json!({"knowledge_base_id": "docs", "rerank": rerank, "query": "refund"}), json!({})).await;
+        let span = trace["spans"].as_array().expect("spans").iter().find(|span| span["name"] == "rerank").expect("a span").clone();
+        let wanted = (&json!(cost), &json!(source), &json!(unpriced), &json!(1_000));
+        assert_eq!((&span["estimated_cost"], &span["cost_source"], &span["unpriced"], &span["prompt_tokens"]), wanted, "{model}: {span}");
+        assert_eq!((&trace["trace"]["estimated_cost"], &trace["trace"]["unpriced"]), (&json!(cost), &json!(unpriced)), "{model}");
+    }
+}
+
+#[tokio::test]
+async fn scores_without_bounds_keep_their_order() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    let base = three(&bench).await;
+    let ask = async |rerank: Value| {
+        let question = json!({"query": "refund thirty days charged the most", "rerank": rerank, "threshold": 0, "top_k": 3});
+        bench.ask(&base, question).await["results"].clone()
+    };
+    let usual = ask(json!({})).await;
+    let (wanted, raw) = (ask(json!({"provider": "jina", "model": "upside-down"})).await, ask(json!({"provider": "jina", "model": "raw"})).await);
+    assert_eq!(names(&raw), names(&wanted), "{raw}");
+    assert_ne!(names(&raw), names(&usual), "the question tells them apart");
+    let scores: Vec<f64> = raw.as_array().expect("results").iter().filter_map(|chunk| chunk["score"].as_f64()).collect();
+    assert!(scores.len() > 1 && scores.iter().all(|score| (0.0..0.1).contains(score)) && scores[0] > scores[scores.len() - 1], "{scores:?}");
 }
 
 #[tokio::test]

@@ -1633,7 +1633,7 @@ export type Span = {
   status: string;
   /** Why the last answer of a model ended. */
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
-  /** Of `llm` spans: who said what the call costs. */
+  /** Of spans of models, embeddings and rerankers: who said what the call costs. */
   cost_source?: 'provider' | 'table' | 'none';
   /** Of `llm` spans: members of the request by kind or id of a provider, as the agent or node sets them. */
   provider_options?: Record<string, unknown>;
