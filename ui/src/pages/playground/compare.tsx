@@ -65,7 +65,7 @@ export function Compare({
     const { thread } = session.store.getState();
     setBusy(true);
     try {
-      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : crypto.randomUUID())));
+      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : null)));
       made.current = picks.map((p, n): Column => ({
         ...p,
         turn: newTurn('assistant', '', { state: 'streaming' }),
@@ -74,7 +74,7 @@ export function Compare({
         pause: null,
       }));
       if (stop.current.signal.aborted) {
-        if (thread) threads.forEach((t) => void discard(t, null));
+        for (const made of threads) if (made) void discard(made, null);
         return;
       }
       setColumns(made.current);
@@ -97,7 +97,7 @@ export function Compare({
     });
     const fold = (change: Partial<Talk>): void => {
       state = { ...state, ...change };
-      show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
+      show({ turn: state.turns[0] as Turn, thread: state.thread, pause: state.pause?.pause_id ?? null });
     };
     const end = await follow(studio, {
       path: `/agents/${agent.id}/chat/stream`,
