@@ -206,7 +206,9 @@ export function DeleteDialog({
   onDone?: () => void;
 }): ReactElement {
   const [used, setUsed] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
   const run = async (force: boolean): Promise<void> => {
+    setBusy(true);
     try {
       await remove(`${path}/${row.id}`, force ? { force: true } : {});
       refresh(path);
@@ -219,6 +221,8 @@ export function DeleteDialog({
         toastError(error);
         onClose();
       }
+    } finally {
+      setBusy(false);
     }
   };
   return (
@@ -226,7 +230,8 @@ export function DeleteDialog({
       <p className="ink2">{used === null ? t('delete.text') : t('delete.inuse', { names: used })}</p>
       <div className="foot">
         <Button onClick={onClose}>{t('cancel')}</Button>
-        <Button look="dng" onClick={() => void run(used !== null)}>
+        {/* The second half of a double click is no second answer. */}
+        <Button look="dng" disabled={busy} onClick={(e) => e.detail < 2 && void run(used !== null)}>
           {used === null ? t('delete') : t('delete.force')}
         </Button>
       </div>
