@@ -7,7 +7,7 @@ import { duration } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { Code } from '../parts/code';
 import { SearchField } from '../parts/listing';
-import { toast } from '../parts/toast';
+import { copy } from '../parts/copy';
 import { useRun } from '../run/store';
 
 export default function Events(): ReactElement {
@@ -39,10 +39,7 @@ export default function Events(): ReactElement {
         <Button
           small
           onClick={() => {
-            void navigator.clipboard?.writeText(
-              shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n'),
-            );
-            toast(t('copied'));
+            void copy(shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n'));
           }}
         >
           {t('copy')}

@@ -84,10 +84,10 @@ export function useCanvasKeys(
           redoStep();
         } else if (key === 'c') {
           done();
-          copySelection();
+          void copySelection();
         } else if (key === 'x') {
           done();
-          cutSelection();
+          void cutSelection();
         } else if (key === 'd') {
           done();
           duplicateSelection();

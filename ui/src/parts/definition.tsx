@@ -28,7 +28,7 @@ export interface Editing<T> {
   discard: () => void;
   takeTheirs: () => void;
   saveMine: () => Promise<unknown>;
-  copyMine: () => Promise<void>;
+  copyMine: () => Promise<unknown>;
   later: () => void;
   retry: () => void;
 }

@@ -10,6 +10,7 @@ import { ModelSelect } from '../../editor/pickers';
 import { t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button } from '../../parts/button';
+import { copy } from '../../parts/copy';
 import { Markdown } from '../../parts/markdown';
 import { Status } from '../../parts/status';
 import { textOf, toast, toastError } from '../../parts/toast';
@@ -224,8 +225,7 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
           icon={Copy}
           label={t('copy')}
           onClick={() => {
-            void navigator.clipboard?.writeText(turn.text);
-            toast(t('copied'));
+            void copy(turn.text);
           }}
         />
       </div>

@@ -15,7 +15,7 @@ import { Icon } from '../../parts/icons';
 import { DateRange } from '../../parts/range';
 import { Empty, Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
-import { toast } from '../../parts/toast';
+import { copy } from '../../parts/copy';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/usage.css';
@@ -366,8 +366,7 @@ function ApiDialog({ open, onClose, scope }: { open: boolean; onClose: () => voi
       <div className="foot">
         <Button
           onClick={() => {
-            void navigator.clipboard?.writeText(own);
-            toast(t('copied'));
+            void copy(own);
           }}
         >
           {t('copy')}
