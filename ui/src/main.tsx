@@ -18,6 +18,11 @@ startTheme();
 startSignIn();
 // Before the router listens.
 askOnBack();
+// A file that misses its place does not open in place of the pages.
+for (const name of ['dragover', 'drop'] as const)
+  window.addEventListener(name, (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
 // A tab that was open over an update asks for parts that are gone.
 window.addEventListener('vite:preloadError', () => tellConnection({ updated: true }));
 // The page's address changes while the page stays, and with it what a relative address means.

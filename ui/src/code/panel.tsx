@@ -46,6 +46,7 @@ export default function CodePanel(props: Props): ReactElement {
         <ChoiceField
           label={t('code.language')}
           value={target}
+          disabled={exporting.busy}
           onChange={(next) => onTarget(next as Target)}
           choices={TARGETS.map((value) => ({ value, label: TARGET_NAMES[value] }))}
         />

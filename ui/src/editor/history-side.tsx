@@ -54,7 +54,7 @@ export default function HistorySide(): ReactElement {
       <div className="ib" style={{ gap: 14 }}>
         {list.isPending ? (
           <SkeletonRows rows={4} />
-        ) : list.isError ? (
+        ) : list.isError && !list.data ? (
           <Failure error={list.error} onRetry={() => void list.refetch()} />
         ) : (
           <ul className="versions">
@@ -79,6 +79,7 @@ export default function HistorySide(): ReactElement {
             ))}
           </ul>
         )}
+        {chosen !== null && old.isError && !old.data && <Failure error={old.error} onRetry={() => void old.refetch()} />}
         {chosen !== null && old.data && (
           <>
             <DiffText before={tidy(old.data.graph)} after={graph} />

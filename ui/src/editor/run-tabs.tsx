@@ -20,7 +20,7 @@ import { tellRefusal } from '../run/refusal';
 import type { RetryBody } from '../run/session';
 import { useRun } from '../run/store';
 import type { StepView } from '../run/view';
-import { JsonField } from './json-field';
+import { JsonField, unread } from './json-field';
 import { useLastStep } from './last-values';
 import { useEditor } from './store';
 import { canBreak, toggleBreak, useTrials } from './trials';
@@ -133,6 +133,7 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
         <Button
           look="pri"
           onClick={() => {
+            if (unread()) return;
             onClose();
             retry({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> });
           }}

@@ -403,4 +403,36 @@ describe('one writer among tabs', () => {
     session.dispose();
     other.close();
   });
+
+  it('does not say that it saved what it only reads', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    await opened;
+    expect([useEditor.getState().readOnly, (await session.saveVersion()).ok]).toEqual(['other', false]);
+    session.dispose();
+    other.close();
+  });
+
+  it('writes when the other one leaves while it opens, and begins with what that one sent last', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    server.hold = (asked) => asked.path.endsWith('/draft');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    other.close();
+    await pass(50);
+    server.let();
+    server.all.A!.draft = { graph: graph(7), draft_revision: 7, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    await pass(50);
+    await opened;
+    await pass(50);
+    expect([useEditor.getState().readOnly, shown(), useEditor.getState().draftRevision]).toEqual([null, 7, 7]);
+    session.dispose();
+  });
 });

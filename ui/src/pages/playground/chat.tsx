@@ -3,7 +3,7 @@ import { Bot, Braces, CircleStop, Send } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
 import { useStore } from 'zustand';
 import type { Agent, Attachment } from '../../api/types';
-import { JsonField } from '../../editor/json-field';
+import { JsonField, unread } from '../../editor/json-field';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
@@ -300,7 +300,7 @@ function Composer({
           }
         />
         <div className="foot">
-          <Button look="pri" onClick={() => setOpen(false)}>
+          <Button look="pri" onClick={() => unread() || setOpen(false)}>
             {t('close')}
           </Button>
         </div>

@@ -19,7 +19,7 @@ export default function CompareTraces(): ReactElement {
   const [params] = useAddress();
   const a = useTrace(params.get('a') ?? undefined);
   const b = useTrace(params.get('b') ?? undefined);
-  const error = a.error ?? b.error;
+  const error = (!a.data && a.error) || (!b.data && b.error);
   const ready = a.data && b.data;
   const top = <Top crumbs={[{ label: t('nav.traces'), to: '/traces' }, { label: t('traces.compare') }]} title={t('traces.compare')} />;
   if (error)
@@ -27,7 +27,14 @@ export default function CompareTraces(): ReactElement {
       <>
         {top}
         <div className="page">
-          <Failure error={error} list={{ to: '/traces', label: t('nav.traces') }} />
+          <Failure
+            error={error}
+            onRetry={() => {
+              void a.refetch();
+              void b.refetch();
+            }}
+            list={{ to: '/traces', label: t('nav.traces') }}
+          />
         </div>
       </>
     );
