@@ -36,12 +36,16 @@ export default function HistorySide(): ReactElement {
     return () => tell({ highlight: [] });
   }, [before, graph]);
   const [discarding, setDiscarding] = useState(false);
+  const [restoring, setRestoring] = useState(false);
   const restore = async (): Promise<void> => {
+    setRestoring(true);
     try {
       await session?.restore(chosen ?? 0);
       toast(t('history.restored', { n: chosen ?? 0 }));
     } catch (error) {
       toastError(error);
+    } finally {
+      setRestoring(false);
     }
   };
   return (
@@ -87,7 +91,7 @@ export default function HistorySide(): ReactElement {
               <Button reason={readOnly && t('editor.readonly')} onClick={() => replaceGraph(old.data.graph)}>
                 {t('history.load')}
               </Button>
-              <Button reason={readOnly && t('editor.readonly')} onClick={() => void restore()}>
+              <Button disabled={restoring} reason={readOnly && t('editor.readonly')} onClick={() => void restore()}>
                 {t('history.restore')}
               </Button>
             </div>

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import type { Agent, TraceAnswer } from '../../api/types';
-import { t } from '../../i18n';
+import { t, tx } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
 import { ModelSelect } from '../../editor/pickers';
 import { Button } from '../../parts/button';
@@ -153,7 +153,7 @@ function Runs({ agent }: { agent: Agent }): ReactElement | null {
               <td style={{ paddingLeft: 0, maxWidth: 130 }}>
                 <Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}>
                   <Status status={r.status} bare>
-                    <span className="sr">{r.status}</span>
+                    <span className="sr">{tx(`status.${r.status}`, r.status)}</span>
                   </Status>
                   <span className="trunc">{oneLine(r.input_preview) || t('traces.noinput')}</span>
                 </Link>

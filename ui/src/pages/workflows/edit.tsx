@@ -15,6 +15,7 @@ import { fitAll } from '../../editor/fit';
 import { untouched } from '../../editor/follow';
 import { panel } from '../../editor/panel';
 import { DocumentSession } from '../../editor/session';
+import { closeQuickAdd } from '../../editor/quick-add-state';
 import { startRun } from '../../editor/start';
 import { useEditor, tell, select } from '../../editor/store';
 import { openTrials } from '../../editor/trials';
@@ -37,6 +38,7 @@ export default function EditPage({ id }: { id: string }): ReactElement {
       clearComposer();
       // A dialog is about a node of this graph.
       panel({ trial: null, find: false, help: false });
+      closeQuickAdd();
     };
   }, [id]);
   useEffect(() => {
