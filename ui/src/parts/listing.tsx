@@ -1,6 +1,6 @@
 /** Owns the list page of any definition: search, table, row actions, every state. */
 import { Copy, Ellipsis, Search, Trash2 } from 'lucide-react';
-import { useEffect, useState, type ReactElement, type ReactNode } from 'react';
+import { useEffect, useEffectEvent, useState, type ReactElement, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { post, remove } from '../api/client';
 import { isProblem, type Query } from '@wfstudio/client';
@@ -175,11 +175,12 @@ export function SearchField({
 }): ReactElement {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
+  const tell = useEffectEvent(onChange);
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange(text), 220);
+    if (text === value) return undefined;
+    const timer = setTimeout(() => tell(text), 220);
     return () => clearTimeout(timer);
-  });
+  }, [text, value]);
   return (
     <div className="field">
       <Icon as={Search} />

@@ -78,7 +78,7 @@ function Used({ today }: { today: string }): ReactElement {
       <Button
         look="ghost"
         icon={Download}
-        disabled={!totals.data}
+        disabled={!totals.data || daily.loading}
         onClick={() => saveFile(`usage-${scope.from}-${scope.to}.csv`, csv(daily, measure), 'text/csv')}
       >
         {t('usage.csv')}
