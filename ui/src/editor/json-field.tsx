@@ -3,13 +3,6 @@ import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { t } from '../i18n';
 import { Field } from '../parts/form';
 
-/** True where a text of this part is no JSON: a person is led to it instead. */
-export function unread(part = 'dialog[open]'): boolean {
-  const field = document.querySelector<HTMLElement>(`${part} textarea[aria-invalid="true"]`);
-  field?.focus();
-  return field !== null;
-}
-
 export function JsonField({
   label,
   hint,
@@ -60,6 +53,7 @@ export function JsonField({
           spellCheck={false}
           value={text}
           disabled={disabled}
+          data-unread={wrong ? '' : undefined}
           onFocus={() => {
             focused.current = true;
           }}

@@ -147,6 +147,8 @@ export class DocumentSession {
       if (!theirs) this.unheard = [];
       if (theirs) return this.put({ save: 'dirty', conflict: theirs, asking: true });
       const workflow = await readWorkflow(known.id);
+      // What is edited meanwhile is a draft of its own.
+      if (this.state().graph !== graph) return this.versioned(workflow, graph);
       this.put({
         workflow,
         basedOn: workflow.revision,

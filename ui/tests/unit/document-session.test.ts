@@ -303,6 +303,21 @@ describe('the document of a page', () => {
     expect(workflow?.revision).toBe(how === 'edited' ? 3 : 2);
   });
 
+  it('keeps what is edited while an older draft is discarded', async () => {
+    const session = await open('A');
+    move(10);
+    await session.flush();
+    server.hold = (asked) => asked.method === 'DELETE';
+    const discarded = session.discard();
+    await pass(10);
+    move(20);
+    server.let();
+    await pass(10);
+    await discarded;
+    await pass(2000);
+    expect([shown(), at(server.all.A?.draft?.graph), useEditor.getState().save]).toEqual([20, 20, 'saved']);
+  });
+
   it('is discarded although its answer was not heard', async () => {
     const session = await open('A');
     const inner = server as unknown as { answer(a: Asked): Promise<Response> };

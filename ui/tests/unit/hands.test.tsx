@@ -5,12 +5,15 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { Router } from 'wouter';
 import { memoryLocation } from 'wouter/memory-location';
 import { queries } from '../../src/api/queries';
+import { JsonField } from '../../src/editor/json-field';
 import { loadLocale } from '../../src/i18n';
 import CompareTraces from '../../src/pages/traces/compare';
 import Usage from '../../src/pages/usage/page';
+import { SaveButton, useDefinition } from '../../src/parts/definition';
 import { Dialog } from '../../src/parts/dialog';
 import { SearchField } from '../../src/parts/listing';
-import { act, render, type } from './dom';
+import { useLeaving } from '../../src/parts/unsaved';
+import { act, button, click, render, type } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -110,6 +113,44 @@ describe('what leads nowhere', () => {
     days(json({ totals, breakdown: [], currency: 'USD' }));
     await settle();
     expect(csv()?.disabled).toBe(false);
+    await gone();
+  });
+});
+
+describe('a form with a text that is no JSON yet', () => {
+  it('is neither saved without it nor left without asking', async () => {
+    const stored = { id: 'x', revision: 1, locked: false, name: 'X', env: { a: 'b' } };
+    server.on('GET', /mcp-servers/, () => json(stored));
+    server.on('PUT', /mcp-servers/, ({ body }) => json({ ...stored, ...body, revision: 2 }));
+    function Form(): ReactElement {
+      const editing = useDefinition<typeof stored>('mcp-servers', 'x', {}, 'mcp');
+      return (
+        <form className="form">
+          <SaveButton editing={editing} />
+          <input value={editing.value?.name ?? ''} onChange={(e) => editing.set({ name: e.target.value })} />
+          <JsonField label="Env" value={editing.value?.env} onChange={(v) => editing.set({ env: v as typeof stored.env })} />
+        </form>
+      );
+    }
+    const { host, gone } = await render(
+      <QueryClientProvider client={queries}>
+        <Form />
+      </QueryClientProvider>,
+    );
+    const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 30)));
+    await settle();
+    const area = host.querySelector('textarea') as HTMLTextAreaElement;
+    await type(area, '{ "a": "c", }');
+    const asks = (): boolean => useLeaving.getState().shown.some((dirty) => dirty());
+    expect(asks()).toBe(true);
+    await type(host.querySelector('input') as HTMLInputElement, 'Y');
+    await click(button('Save'));
+    await settle();
+    expect([server.of('PUT', /./).length, document.activeElement === area]).toEqual([0, true]);
+    await type(area, '{ "a": "c" }');
+    await click(button('Save'));
+    await settle();
+    expect([server.of('PUT', /./)[0]?.body, asks()]).toMatchObject([{ name: 'Y', env: { a: 'c' } }, false]);
     await gone();
   });
 });
