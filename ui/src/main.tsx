@@ -6,7 +6,7 @@ import './styles/base.css';
 import './styles/parts.css';
 import './styles/shell.css';
 import { askEarly } from './api/early';
-import { tellConnection } from './api/connection';
+import { tellGone } from './api/connection';
 import { queries } from './api/queries';
 import { mount } from './api/root';
 import { chosenLocale, loadLocale } from './i18n';
@@ -18,8 +18,13 @@ startTheme();
 startSignIn();
 // Before the router listens.
 askOnBack();
+// A file that misses its place does not open in place of the pages.
+for (const name of ['dragover', 'drop'] as const)
+  window.addEventListener(name, (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
 // A tab that was open over an update asks for parts that are gone.
-window.addEventListener('vite:preloadError', () => tellConnection({ updated: true }));
+window.addEventListener('vite:preloadError', () => void tellGone());
 // The page's address changes while the page stays, and with it what a relative address means.
 for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.setAttribute('href', icon.href);
 const root = document.getElementById('studio');

@@ -18,6 +18,15 @@ export function tellConnection(change: Partial<Connection>): void {
   if (changed) useConnection.setState(change);
 }
 
+/** A part of the pages did not come: it is gone with an update where the host is there, else so is the line. */
+export async function tellGone(): Promise<void> {
+  const there = await fetch(location.href, { cache: 'no-store' }).then(
+    (response) => response.status < 500,
+    () => false,
+  );
+  tellConnection(there ? { updated: true } : { offline: true });
+}
+
 /** How often the stream of this name has tried to go on; 0 when it does. */
 export function tellLine(name: string, tries: number): void {
   const { [name]: before, ...others } = useConnection.getState().cut;

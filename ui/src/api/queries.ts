@@ -3,6 +3,7 @@ import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, t
 import { unsettled, withNewest, type Pages } from './pages';
 import { wholeTrace } from './whole';
 import { get, studio } from './client';
+import { useConnection } from './connection';
 import { isProblem, type Query, type RunCounts } from '@wfstudio/client';
 import type { GraphSchema, List, Providers, RegistryTool, Settings, TraceAnswer } from './types';
 
@@ -16,6 +17,12 @@ export const queries = new QueryClient({
     },
     mutations: { networkMode: 'always' },
   },
+});
+
+// What failed while the line or the session was gone is asked again.
+useConnection.subscribe((now, before) => {
+  if ((before.offline && !now.offline) || (before.signedOut && !now.signedOut))
+    void queries.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
 });
 
 export type Kind = 'workflows' | 'agents' | 'tools' | 'mcp-servers' | 'knowledge-bases';

@@ -1,4 +1,5 @@
 /** Owns windows of days, as the usage routes take them: days of the configured time zone. */
+import { useEffect, useEffectEvent, useState } from 'react';
 import { useSettings } from './queries';
 
 const isoDay = (date: Date): string => date.toISOString().slice(0, 10);
@@ -29,10 +30,16 @@ export function daysBetween(from: string, to: string): string[] {
   return days;
 }
 
-/** Today where the engine counts its days; null until that is known. */
+/** Today where the engine counts its days, also after midnight; null until that is known. */
 export function useToday(): string | null {
   const { data, isError } = useSettings();
-  if (!data && !isError) return null;
   const zone = data?.keys.find((k) => k.key === 'timezone')?.value;
-  return dayIn(typeof zone === 'string' ? zone : 'UTC');
+  const today = (): string => dayIn(typeof zone === 'string' ? zone : 'UTC');
+  const [, look] = useState('');
+  const tick = useEffectEvent(() => look(today()));
+  useEffect(() => {
+    const timer = setInterval(() => tick(), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  return data || isError ? today() : null;
 }

@@ -7,6 +7,7 @@ import { refresh } from '../api/queries';
 import type { Imported } from '../api/types';
 import { t } from '../i18n';
 import { toast } from '../parts/toast';
+import { useHere } from '../shell/place';
 
 export interface Importing {
   busy: boolean;
@@ -17,6 +18,7 @@ export interface Importing {
 
 export function useImport(): Importing {
   const [, go] = useLocation();
+  const here = useHere();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const run = async (body: { ref: string } | { json: unknown }): Promise<void> => {
@@ -29,7 +31,7 @@ export function useImport(): Importing {
       const fresh = made.workflow ? made.agents.filter((agent) => !agent.reused).length : 0;
       if (made.reused) toast(t('import.have', { name }));
       else toast(fresh ? t('templates.installed.with', { name, n: fresh }) : t('import.done', { name }));
-      go(madePath(made));
+      if (here.current) go(madePath(made));
     } catch (caught) {
       setError(caught);
       setBusy(false);

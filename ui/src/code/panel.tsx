@@ -11,7 +11,7 @@ import { t } from '../i18n';
 import '../styles/code.css';
 import { Button } from '../parts/button';
 import type { Coded } from './button';
-import { copyText } from './copy';
+import { copy } from '../parts/copy';
 import { Dialog } from '../parts/dialog';
 import { ChoiceField } from '../parts/form';
 import { Icon } from '../parts/icons';
@@ -46,6 +46,7 @@ export default function CodePanel(props: Props): ReactElement {
         <ChoiceField
           label={t('code.language')}
           value={target}
+          disabled={exporting.busy}
           onChange={(next) => onTarget(next as Target)}
           choices={TARGETS.map((value) => ({ value, label: TARGET_NAMES[value] }))}
         />
@@ -99,7 +100,7 @@ export default function CodePanel(props: Props): ReactElement {
         <Overwrite file={exporting.there} busy={exporting.busy} onKeep={exporting.keep} onReplace={() => void exporting.run(true)} />
       ) : (
         <div className="codefoot">
-          <Button icon={Copy} disabled={!preview.data} onClick={() => void copyText(preview.data?.code ?? '')}>
+          <Button icon={Copy} disabled={!preview.data} onClick={() => void copy(preview.data?.code ?? '')}>
             {t('copy')}
           </Button>
           <span className="sp" />

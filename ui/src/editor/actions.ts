@@ -5,6 +5,7 @@ import { findNode, isBinding } from '../graph/document';
 import { LIMIT, tidyUp } from '../graph/layout';
 import { measure } from '../graph/measure';
 import { t } from '../i18n';
+import { copy } from '../parts/copy';
 import { say, toast } from '../parts/toast';
 import { glideTo } from './glide';
 import { act, select, useEditor } from './store';
@@ -18,16 +19,15 @@ export function removeSelection(): void {
     say(t('editor.removed', { n: selection.length + edgeSelection.length }));
 }
 
-export function copySelection(): void {
+export async function copySelection(): Promise<boolean> {
   const { graph, selection } = now();
-  if (selection.length === 0) return;
-  void navigator.clipboard?.writeText(copyText(graph, selection));
-  say(t('copied'));
+  return selection.length > 0 && copy(copyText(graph, selection), say);
 }
 
-export function cutSelection(): void {
-  copySelection();
-  removeSelection();
+/** What could not be copied stays. */
+export async function cutSelection(): Promise<void> {
+  const { selection } = now();
+  if ((await copySelection()) && now().selection === selection) removeSelection();
 }
 
 export function duplicateSelection(): void {

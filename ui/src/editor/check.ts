@@ -1,12 +1,15 @@
 /** Owns continuous validation and the fixes that are safe to offer. */
+import { isProblem } from '@wfstudio/client';
 import { post } from '../api/client';
 import type { Graph, Issue, Providers, Validation } from '../api/types';
 import { freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
 import { joinOf } from '../graph/order';
 import { t } from '../i18n';
+import { passing } from './session';
 import { tell, useEditor } from './store';
 
 const PAUSE = 250;
+const AGAIN = 4000;
 
 export function startChecking(): () => void {
   let timer = 0;
@@ -19,13 +22,14 @@ export function startChecking(): () => void {
     try {
       const answer = await post<Validation>('/api/graph/validate', { graph, workflow_id: workflow?.id }, { signal: mine.signal });
       if (!mine.signal.aborted && useEditor.getState().graph === graph) tell({ issues: answer.issues });
-    } catch {
-      /* the next change asks again; the strip tells when the line is gone */
+    } catch (error) {
+      // The strip tells when the line is gone.
+      if (!mine.signal.aborted && isProblem(error) && passing(error.status)) later(AGAIN);
     }
   };
-  const later = (): void => {
+  const later = (ms = PAUSE): void => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => void check(), PAUSE);
+    timer = window.setTimeout(() => void check(), ms);
   };
   void check();
   const leave = useEditor.subscribe((s, before) => {

@@ -7,8 +7,10 @@ import { duration } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { Code } from '../parts/code';
 import { SearchField } from '../parts/listing';
-import { toast } from '../parts/toast';
+import { copy } from '../parts/copy';
+import { byFrame } from '../run/frames';
 import { useRun } from '../run/store';
+import { KEPT_EVENTS } from '../run/view';
 
 export default function Events(): ReactElement {
   const live = useRun((s) => s.view.events);
@@ -20,11 +22,16 @@ export default function Events(): ReactElement {
     if (!none || !id) return undefined;
     const stop = new AbortController();
     setTold([]);
+    const frames = byFrame<(typeof live)[number]>((batch) => {
+      if (!stop.signal.aborted) setTold((before) => [...before, ...batch].slice(-KEPT_EVENTS));
+    });
     void follow(studio, {
       path: tailPath(id),
       traceId: id,
       signal: stop.signal,
-      onEvent: (event) => setTold((before) => [...before, { ...event, at: Number.NaN }]),
+      onEvent: (event) => {
+        if (event.name !== 'token' && event.name !== 'reasoning') frames.add({ ...event, at: Number.NaN });
+      },
     });
     return () => stop.abort();
   }, [id, none]);
@@ -39,10 +46,7 @@ export default function Events(): ReactElement {
         <Button
           small
           onClick={() => {
-            void navigator.clipboard?.writeText(
-              shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n'),
-            );
-            toast(t('copied'));
+            void copy(shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n'));
           }}
         >
           {t('copy')}

@@ -46,7 +46,7 @@ export function FallbacksField({
       {value.map((one, n) => {
         const name = `${one.provider}/${one.model}`;
         return (
-          <div key={`${n} ${name}`} className="row fallback">
+          <div key={n} className="row fallback">
             <div style={{ flex: 1, minWidth: 0 }}>
               <ModelSelect
                 label={`${n + 1}.`}

@@ -36,12 +36,16 @@ export default function HistorySide(): ReactElement {
     return () => tell({ highlight: [] });
   }, [before, graph]);
   const [discarding, setDiscarding] = useState(false);
+  const [restoring, setRestoring] = useState(false);
   const restore = async (): Promise<void> => {
+    setRestoring(true);
     try {
       await session?.restore(chosen ?? 0);
       toast(t('history.restored', { n: chosen ?? 0 }));
     } catch (error) {
       toastError(error);
+    } finally {
+      setRestoring(false);
     }
   };
   return (
@@ -54,7 +58,7 @@ export default function HistorySide(): ReactElement {
       <div className="ib" style={{ gap: 14 }}>
         {list.isPending ? (
           <SkeletonRows rows={4} />
-        ) : list.isError ? (
+        ) : list.isError && !list.data ? (
           <Failure error={list.error} onRetry={() => void list.refetch()} />
         ) : (
           <ul className="versions">
@@ -79,6 +83,7 @@ export default function HistorySide(): ReactElement {
             ))}
           </ul>
         )}
+        {chosen !== null && old.isError && !old.data && <Failure error={old.error} onRetry={() => void old.refetch()} />}
         {chosen !== null && old.data && (
           <>
             <DiffText before={tidy(old.data.graph)} after={graph} />
@@ -86,7 +91,7 @@ export default function HistorySide(): ReactElement {
               <Button reason={readOnly && t('editor.readonly')} onClick={() => replaceGraph(old.data.graph)}>
                 {t('history.load')}
               </Button>
-              <Button reason={readOnly && t('editor.readonly')} onClick={() => void restore()}>
+              <Button disabled={restoring} reason={readOnly && t('editor.readonly')} onClick={() => void restore()}>
                 {t('history.restore')}
               </Button>
             </div>

@@ -53,6 +53,7 @@ export function JsonField({
           spellCheck={false}
           value={text}
           disabled={disabled}
+          data-unread={wrong ? '' : undefined}
           onFocus={() => {
             focused.current = true;
           }}

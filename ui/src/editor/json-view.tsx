@@ -30,6 +30,8 @@ export default function JsonView(): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const box = useRef<CodeBox | null>(null);
   const mine = useRef<Graph | null>(null);
+  /** Text that is no graph yet: it stays when the box is made anew. */
+  const kept = useRef<string | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const graph = useEditor((s) => s.graph);
   const readOnly = !useEditable();
@@ -37,15 +39,17 @@ export default function JsonView(): ReactElement {
     let live = true;
     void import('./codemirror').then(({ codeBox }) => {
       if (!live || !host.current) return;
-      box.current = codeBox(host.current, shown(useEditor.getState().graph), {
+      box.current = codeBox(host.current, kept.current ?? shown(useEditor.getState().graph), {
         label: t('editor.json'),
         readOnly,
         onChange: (text) => {
+          kept.current = text;
           try {
             const value = JSON.parse(text) as Graph;
             const reason = wrongGraph(value);
             setWrong(reason);
             if (reason) return;
+            kept.current = null;
             act(
               { kind: 'replace', graph: { ...useEditor.getState().graph, ...value, annotations: value.annotations ?? [] } },
               { group: 'json' },
@@ -66,6 +70,7 @@ export default function JsonView(): ReactElement {
   useEffect(() => {
     if (mine.current !== graph) {
       box.current?.set(shown(graph));
+      kept.current = null;
       setWrong(null);
     }
   }, [graph]);

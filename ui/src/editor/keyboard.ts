@@ -19,12 +19,12 @@ import { act, mayEdit, redoStep, select, tell, undoStep, useEditor } from './sto
 import { panel, usePanels } from './panel';
 import { canBreak, toggleBreak, useTrials } from './trials';
 
-export function describe(graph: Graph, id: string): string {
+const orderOf = (rows: ReturnType<typeof outline>): string[] => rows.filter((r) => !r.again).map((r) => r.node.id);
+
+export function describe(graph: Graph, id: string, rows = outline(graph)): string {
   const node = findNode(graph, id);
   if (!node) return '';
-  const order = outline(graph)
-    .filter((r) => !r.again)
-    .map((r) => r.node.id);
+  const order = orderOf(rows);
   const view = useRun.getState().view;
   const step = useEditor.getState().mode === 'run' ? view.steps[view.latest[id] ?? ''] : undefined;
   const issue = useEditor.getState().issues.find((i) => i.node_id === id);
@@ -84,10 +84,10 @@ export function useCanvasKeys(
           redoStep();
         } else if (key === 'c') {
           done();
-          copySelection();
+          void copySelection();
         } else if (key === 'x') {
           done();
-          cutSelection();
+          void cutSelection();
         } else if (key === 'd') {
           done();
           duplicateSelection();
@@ -114,9 +114,7 @@ export function useCanvasKeys(
             if (!event.shiftKey && leaveCanvas()) done();
             return;
           }
-          const order = outline(s.graph)
-            .filter((r) => !r.again)
-            .map((r) => r.node.id);
+          const order = orderOf(outline(s.graph));
           const at = order.indexOf(one ?? s.connecting?.node ?? '');
           const to = order[at + (event.shiftKey ? -1 : 1)];
           if (to !== undefined && (one || !event.shiftKey)) {

@@ -16,6 +16,7 @@ import { useRun } from '../run/store';
 import { pauseAt, stepAt } from '../run/breaks';
 import type { StepView } from '../run/view';
 import { useNames } from './names-context';
+import { panel } from './panel';
 import { shownRules } from './shown';
 import { select, useEditor } from './store';
 import { useTrials } from './trials';
@@ -182,6 +183,12 @@ function subtitle(node: GraphNode): string {
   return tx(`type.${node.type}`, node.type).toLocaleLowerCase();
 }
 
+/** A question is answered beside the canvas, whatever is shown there now. */
+function openInspector(id: string): void {
+  select([id]);
+  panel({ side: 'inspector' });
+}
+
 function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step?: StepView; overlay: boolean }): ReactElement {
   const nameOf = useNames();
   const body = lines(node, nameOf);
@@ -208,7 +215,7 @@ function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step
           ))}
         </div>
       )}
-      {face === 'ask' && pause && <AskOnNodeHere pause={pause} onOpen={() => select([node.id])} />}
+      {face === 'ask' && pause && <AskOnNodeHere pause={pause} onOpen={() => openInspector(node.id)} />}
       {face === 'stream' && <Stream text={step?.text ?? ''} />}
       {(face === 'footer' || face === 'stream') && <Foot step={step} overlay={overlay} />}
     </>

@@ -30,16 +30,15 @@ export const NoteNode = memo(function NoteNode({ data, selected }: NodeProps & {
           }
         />
       )}
-      {editing || (!text && selected && !readOnly) ? (
+      {(editing || (!text && selected)) && !readOnly ? (
         <textarea
           className="nodrag nowheel"
           aria-label={t('type.note')}
           autoFocus
           defaultValue={text}
-          onBlur={(e) => {
-            setEditing(false);
-            if (e.target.value !== text) act({ kind: 'data', id: node.id, data: { text: e.target.value } });
-          }}
+          onFocus={() => setEditing(true)}
+          onChange={(e) => act({ kind: 'data', id: node.id, data: { text: e.target.value } }, { group: `data-${node.id}-text` })}
+          onBlur={() => setEditing(false)}
           onKeyDown={(e) => {
             e.stopPropagation();
             if (e.key === 'Escape') e.currentTarget.blur();

@@ -57,7 +57,7 @@ export default function Outline({ schema, providers }: { schema: GraphSchema; pr
                   <>
                     <NodeTile type={row.node.type} />
                     <span className="trunc">{titleOf(row.node)}</span>
-                    <span className="sr">{describe(graph, row.node.id).slice(titleOf(row.node).length)}</span>
+                    <span className="sr">{describe(graph, row.node.id, rows).slice(titleOf(row.node).length)}</span>
                   </>
                 )}
               </button>

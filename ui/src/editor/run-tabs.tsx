@@ -20,6 +20,7 @@ import { tellRefusal } from '../run/refusal';
 import type { RetryBody } from '../run/session';
 import { useRun } from '../run/store';
 import type { StepView } from '../run/view';
+import { unread } from '../parts/field';
 import { JsonField } from './json-field';
 import { useLastStep } from './last-values';
 import { useEditor } from './store';
@@ -133,6 +134,7 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
         <Button
           look="pri"
           onClick={() => {
+            if (unread()) return;
             onClose();
             retry({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> });
           }}

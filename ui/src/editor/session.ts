@@ -24,7 +24,7 @@ const LEAVING = 400;
 /** How many texts are told from another hand's when the line takes every answer. */
 const UNHEARD = 8;
 
-const passing = (status: number): boolean => status === 0 || [401, 419, 429, 502, 503, 504].includes(status);
+export const passing = (status: number): boolean => status === 0 || [401, 419, 429, 502, 503, 504].includes(status);
 const unsent = (s: EditorState): boolean => s.save === 'dirty' || s.save === 'failed';
 
 export class DocumentSession {
@@ -79,7 +79,10 @@ export class DocumentSession {
       this.writing = await this.writer.begin(LEAVING);
       if (performance.now() - began > 50) workflow = await readWorkflow(workflow.id);
     }
+    const { writing } = this;
     await this.load(workflow);
+    // Whoever wrote left meanwhile, and may have sent more.
+    if (!writing && this.writing) await this.reload();
   }
 
   /** Called after every command that changed the document. */
@@ -103,9 +106,11 @@ export class DocumentSession {
     return this.queue.add(async () => {
       const s = this.state();
       const { graph, workflow } = s;
+      // What this tab only reads is for another one to save.
+      if (!this.writing) return { ok: false, conflict: true };
       if (s.conflict) this.put({ asking: true });
-      if (s.conflict || (this.writing && unsent(s) && !(await this.store(graph)))) return { ok: false, conflict: true };
-      if (!workflow || !this.writing || !this.state().hasDraft) return { ok: true };
+      if (s.conflict || (unsent(s) && !(await this.store(graph)))) return { ok: false, conflict: true };
+      if (!workflow || !this.state().hasDraft) return { ok: true };
       return this.version(workflow, graph);
     });
   }
@@ -142,6 +147,8 @@ export class DocumentSession {
       if (!theirs) this.unheard = [];
       if (theirs) return this.put({ save: 'dirty', conflict: theirs, asking: true });
       const workflow = await readWorkflow(known.id);
+      // What is edited meanwhile is a draft of its own.
+      if (this.state().graph !== graph) return this.versioned(workflow, graph);
       this.put({
         workflow,
         basedOn: workflow.revision,
@@ -235,9 +242,9 @@ export class DocumentSession {
   private reload(): Promise<void> {
     return this.queue.add(async () => {
       const { workflow } = this.state();
-      if (!workflow || !this.here) return;
+      if (!this.here) return;
       this.writing = true;
-      await this.load(await readWorkflow(workflow.id));
+      if (workflow) await this.load(await readWorkflow(workflow.id));
     });
   }
 

@@ -1,5 +1,5 @@
 /** Owns the dialogs that pin a node's answer and run one node alone. */
-import { useEffect, useState, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { get } from '../api/client';
 import type { GraphNode, Step } from '../api/types';
 import { findNode, titleOf } from '../graph/document';
@@ -10,6 +10,7 @@ import { Dialog } from '../parts/dialog';
 import { Field, TextField } from '../parts/form';
 import { useRun } from '../run/store';
 import { useComposer } from './composer';
+import { unread } from '../parts/field';
 import { JsonField } from './json-field';
 import { panel, usePanels } from './panel';
 import { useEditor } from './store';
@@ -40,6 +41,7 @@ function PinDialog({ node }: { node: GraphNode }): ReactElement {
   const text = typeof known === 'string';
   const [value, setValue] = useState<unknown>(known);
   const save = (): void => {
+    if (unread()) return;
     pin(node.id, value ?? null);
     close();
   };
@@ -89,12 +91,15 @@ function OnlyDialog({
     ),
   );
   const [loaded, setLoaded] = useState(0);
+  const touched = useRef(false);
   useEffect(() => {
     const { view } = useRun.getState();
     const step = view.latest[node.id];
     if (!view.traceId || !step) return;
     get<Step>(`/api/runs/${view.traceId}/steps/${step}`)
       .then((whole) => {
+        // What is typed by now stays.
+        if (touched.current) return;
         const { input, attachments: _, ...rest } = whole.state_snapshot ?? {};
         if (typeof input === 'string') setMessage(input);
         setState(rest);
@@ -103,19 +108,31 @@ function OnlyDialog({
       .catch(() => undefined);
   }, [node.id]);
   const run = (): void => {
+    if (unread()) return;
     close();
     onRun(node.id, message.trim() || '…', state);
   };
   return (
     <Dialog open onClose={close} title={t('trial.only.title', { name: titleOf(node) })}>
       <p className="ink2">{t('trial.only.text')}</p>
-      <TextField label={t('trace.in')} rows={2} value={message} onChange={setMessage} />
+      <TextField
+        label={t('trace.in')}
+        rows={2}
+        value={message}
+        onChange={(text) => {
+          touched.current = true;
+          setMessage(text);
+        }}
+      />
       <JsonField
         key={loaded}
         label={t('trial.only.state')}
         rows={8}
         value={state}
-        onChange={(v) => setState(v && typeof v === 'object' && !Array.isArray(v) ? (v as Record<string, unknown>) : {})}
+        onChange={(v) => {
+          touched.current = true;
+          setState(v && typeof v === 'object' && !Array.isArray(v) ? (v as Record<string, unknown>) : {});
+        }}
       />
       <div className="foot">
         <Button onClick={close}>{t('cancel')}</Button>

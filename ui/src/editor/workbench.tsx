@@ -81,7 +81,8 @@ export function Workbench({
   const save = async (): Promise<boolean> => {
     try {
       commitField();
-      const { session } = useEditor.getState();
+      const { session, readOnly } = useEditor.getState();
+      if (readOnly) toast(t(readOnly === 'locked' ? 'locked' : 'barred.read'));
       const result = await session?.saveVersion();
       if (!result || !session?.here) return false;
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));

@@ -1,14 +1,16 @@
-/** Owns copying text, also where the page is not served safely and has no clipboard of its own. */
+/** Owns copying text, also where the page is not served safely and has no clipboard of its own, and saying whether it is there. */
 import { t } from '../i18n';
 import { toast } from './toast';
 
-export async function copy(text: string): Promise<void> {
+export async function copy(text: string, tell: (told: string) => void = toast): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(
     () => true,
     () => false,
   );
   const ok = done || byHand(text);
-  toast(t(ok ? 'copied' : 'copy.failed'), { fail: !ok });
+  if (ok) tell(t('copied'));
+  else toast(t('copy.failed'), { fail: true });
+  return ok;
 }
 
 function byHand(text: string): boolean {

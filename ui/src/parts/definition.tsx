@@ -9,7 +9,7 @@ import { Button } from './button';
 import { ConflictDialog } from './conflict';
 import { copy } from './copy';
 import { DiffList } from './diff';
-import { commitField } from './field';
+import { commitField, unread } from './field';
 import { FormSession, labelled, type Stored } from './form-session';
 import { watchLeaving } from './unsaved';
 
@@ -28,7 +28,7 @@ export interface Editing<T> {
   discard: () => void;
   takeTheirs: () => void;
   saveMine: () => Promise<unknown>;
-  copyMine: () => Promise<void>;
+  copyMine: () => Promise<unknown>;
   later: () => void;
   retry: () => void;
 }
@@ -41,7 +41,7 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
   const [session] = useState(() => FormSession.of<T>(kind, id));
   const { change, base, busy, errors, conflict, asking } = useStore(session.store);
   useEffect(() => {
-    const gone = [session.show(), watchLeaving(() => session.dirty)];
+    const gone = [session.show(), watchLeaving(() => session.dirty || unread('.form'))];
     return () => gone.forEach((undo) => undo());
   }, [session]);
   const dirty = Object.keys(change).length > 0;
@@ -55,7 +55,7 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
     [session, saved],
   );
   const save = async (): Promise<T | null> => {
-    if (!value) return null;
+    if (!value || unread('.form')) return null;
     const answer = await session.save(fresh ? (blank as T) : null);
     if (answer && fresh && session.here) go(`/${page}/${answer.id}`, { replace: true });
     return answer;

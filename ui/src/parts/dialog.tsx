@@ -23,6 +23,8 @@ export function Dialog(props: Props): ReactElement | null {
 function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactElement {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
+  /** A press that began within is none beside it, wherever it ends. */
+  const within = useRef(false);
   useEffect(() => {
     const element = box.current;
     const before = document.activeElement as HTMLElement | null;
@@ -47,8 +49,11 @@ function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactEle
         onClose?.();
       }}
       onKeyDown={(e) => e.stopPropagation()}
+      onPointerDown={(e) => {
+        within.current = e.target !== box.current;
+      }}
       onClick={(e) => {
-        if (e.target === box.current) onClose?.();
+        if (e.target === box.current && !within.current) onClose?.();
       }}
     >
       <div className="dialogbody">

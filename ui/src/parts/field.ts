@@ -5,3 +5,10 @@ export function commitField(): void {
   field.blur();
   if (field.isConnected) field.focus();
 }
+
+/** True where a text of this part is no JSON yet: nothing else has it, and a person is led to it. */
+export function unread(part = 'dialog[open]'): boolean {
+  const field = document.querySelector<HTMLElement>(`${part} [data-unread]`);
+  field?.focus();
+  return field !== null;
+}

@@ -6,7 +6,7 @@ import type { Attachment } from '../api/types';
 import { t } from '../i18n';
 import { bytes } from '../i18n/figures';
 import { Button } from './button';
-import { toast } from './toast';
+import { toast, toastError } from './toast';
 
 export const ACCEPTED = [
   'image/jpeg,image/png,image/gif,image/webp,audio/mpeg,audio/wav,audio/ogg,video/mp4,video/webm',
@@ -29,8 +29,13 @@ export async function sendFiles(files: File[]): Promise<Attachment[]> {
     }
     const form = new FormData();
     form.set('file', file);
-    const answer = await upload<Attachment>('/api/attachments', form);
-    made.push({ ...answer, name: answer.name ?? file.name, size_bytes: answer.size_bytes ?? file.size });
+    try {
+      const answer = await upload<Attachment>('/api/attachments', form);
+      made.push({ ...answer, name: answer.name ?? file.name, size_bytes: answer.size_bytes ?? file.size });
+    } catch (error) {
+      // The others are there all the same.
+      toastError(error);
+    }
   }
   return made;
 }

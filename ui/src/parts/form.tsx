@@ -1,5 +1,5 @@
 /** Owns form parts: a labelled field with hint and error, text, choice, switch, tags. */
-import { useId, type ReactElement, type ReactNode } from 'react';
+import { useEffect, useId, useState, type ReactElement, type ReactNode } from 'react';
 
 export function Field({
   label,
@@ -240,19 +240,23 @@ export function ListField({
   mono?: boolean;
   disabled?: boolean;
 }): ReactElement {
+  const shown = value.join(', ');
+  const [text, setText] = useState(shown);
+  useEffect(() => setText(shown), [shown]);
   return (
     <Field label={label} hint={hint}>
       {(ids) => (
         <input
           className={`in${mono ? ' mono' : ''}`}
-          defaultValue={value.join(', ')}
-          key={value.join('\u0000')}
+          value={text}
           disabled={disabled}
-          onBlur={(e) => {
-            const next = e.target.value
+          onChange={(e) => setText(e.target.value)}
+          onBlur={() => {
+            const next = text
               .split(',')
               .map((s) => s.trim())
               .filter(Boolean);
+            setText(next.join(', '));
             if (next.join() !== value.join()) onChange(next);
           }}
           {...ids}

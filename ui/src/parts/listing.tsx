@@ -1,6 +1,6 @@
 /** Owns the list page of any definition: search, table, row actions, every state. */
 import { Copy, Ellipsis, Search, Trash2 } from 'lucide-react';
-import { useEffect, useState, type ReactElement, type ReactNode } from 'react';
+import { useEffect, useEffectEvent, useState, type ReactElement, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { post, remove } from '../api/client';
 import { isProblem, type Query } from '@wfstudio/client';
@@ -175,11 +175,12 @@ export function SearchField({
 }): ReactElement {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
+  const tell = useEffectEvent(onChange);
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange(text), 220);
+    if (text === value) return undefined;
+    const timer = setTimeout(() => tell(text), 220);
     return () => clearTimeout(timer);
-  });
+  }, [text, value]);
   return (
     <div className="field">
       <Icon as={Search} />
@@ -206,7 +207,9 @@ export function DeleteDialog({
   onDone?: () => void;
 }): ReactElement {
   const [used, setUsed] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
   const run = async (force: boolean): Promise<void> => {
+    setBusy(true);
     try {
       await remove(`${path}/${row.id}`, force ? { force: true } : {});
       refresh(path);
@@ -219,6 +222,8 @@ export function DeleteDialog({
         toastError(error);
         onClose();
       }
+    } finally {
+      setBusy(false);
     }
   };
   return (
@@ -226,7 +231,8 @@ export function DeleteDialog({
       <p className="ink2">{used === null ? t('delete.text') : t('delete.inuse', { names: used })}</p>
       <div className="foot">
         <Button onClick={onClose}>{t('cancel')}</Button>
-        <Button look="dng" onClick={() => void run(used !== null)}>
+        {/* The second half of a double click is no second answer. */}
+        <Button look="dng" disabled={busy} onClick={(e) => e.detail < 2 && void run(used !== null)}>
           {used === null ? t('delete') : t('delete.force')}
         </Button>
       </div>

@@ -4,7 +4,7 @@ import { Copy } from 'lucide-react';
 import { createElement, memo, useMemo, type ReactElement, type ReactNode } from 'react';
 import { t } from '../i18n';
 import { Button } from './button';
-import { toast } from './toast';
+import { copy } from './copy';
 
 const SAFE = /^(?:https?:|mailto:|#)/i;
 
@@ -93,8 +93,7 @@ function CodeBlock({ text }: { text: string }): ReactElement {
         icon={Copy}
         label={t('copy')}
         onClick={() => {
-          void navigator.clipboard?.writeText(text);
-          toast(t('copied'));
+          void copy(text);
         }}
       />
     </div>

@@ -19,10 +19,12 @@ const load = (): Promise<{ default: Blocks }> =>
 /** Where the parser does not come, the text is there all the same. */
 const Later = lazy(() => load().catch(() => ({ default: Plain })));
 
-/** Fetches the parser before there is something to parse. */
-export const readyMarkdown = async (): Promise<void> => {
-  await load();
-};
+/** Fetches the parser before there is something to parse; where it does not come, nobody waits for it. */
+export const readyMarkdown = (): Promise<void> =>
+  load().then(
+    () => undefined,
+    () => undefined,
+  );
 
 export function Markdown({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
   if (Ready) return <Ready text={text} cursor={cursor} />;

@@ -42,10 +42,14 @@ export function DateRange({
       <input
         className="in"
         type="date"
-        value={value}
+        defaultValue={value}
+        ref={(field) => {
+          if (field && field !== document.activeElement) field.value = value;
+        }}
         {...limits}
         onChange={(e) => {
-          if (e.target.value) put(e.target.value);
+          // A year is typed figure by figure, each of which is a year of its own.
+          if (e.target.value >= '1970') put(e.target.value);
         }}
       />
     </label>

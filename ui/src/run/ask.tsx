@@ -53,9 +53,23 @@ function StopAsk({ pause, busy, onAnswer, keep }: Props): ReactElement {
 
 type Decision = 'approve' | 'reject';
 
+/** What is written to a question and not sent: there again wherever the question is shown next. */
+const written = new Map<string, string>();
+const KEPT = 50;
+function useWritten(pause: string): [text: string, write: (text: string) => void] {
+  const [text, setText] = useState(() => written.get(pause) ?? '');
+  const write = (next: string): void => {
+    setText(next);
+    written.delete(pause);
+    if (next) written.set(pause, next);
+    if (written.size > KEPT) written.delete(written.keys().next().value ?? '');
+  };
+  return [text, write];
+}
+
 function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
   const tools = pause.pending_tools ?? [];
-  const [message, setMessage] = useState('');
+  const [message, setMessage] = useWritten(pause.pause_id);
   const [each, setEach] = useState<Record<string, Decision> | null>(null);
   const [sent, setSent] = useState<Decision | null>(null);
   const id = useId();
@@ -76,7 +90,8 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
   };
   const onKey = (event: KeyboardEvent): void => {
     if (busy || (event.target as HTMLElement).matches('textarea,input,select') || event.metaKey || event.ctrlKey) return;
-    if (event.key.toLowerCase() === 'a') {
+    // Decided one by one, no key decides for all.
+    if (event.key.toLowerCase() === 'a' && !each) {
       event.preventDefault();
       decide('approve');
     }
@@ -191,7 +206,7 @@ export const CallText = ({ tool }: { tool: Pick<PendingTool, 'name' | 'arguments
 );
 
 function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
-  const [message, setMessage] = useState('');
+  const [message, setMessage] = useWritten(pause.pause_id);
   const id = useId();
   const send = (): void => {
     if (message.trim() && !busy) onAnswer({ message: message.trim() });
@@ -238,7 +253,7 @@ function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
   );
 }
 
-/** The ask as it fits on a node: first call, two buttons, how many. */
+/** The ask as it fits on a node: first call, how many. What is not shown is not decided here. */
 export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: () => void }): ReactElement {
   const tools = pause.pending_tools ?? [];
   const first = tools[0];
@@ -271,10 +286,16 @@ export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: (
         <b>{first.name}</b>({callText(first.arguments, 70)})
       </div>
       <div className="row">
-        <Button look="pri" small icon={Check} disabled={busy} onClick={() => onAnswer({ approval: 'approve' })}>
-          {busy ? t('ask.sent.yes') : t('ask.approve')}
-        </Button>
-        {!busy && (
+        {tools.length > 1 ? (
+          <Button look="pri" small disabled={busy} onClick={onOpen}>
+            {t(busy ? 'ask.sent.yes' : 'ask.each')}
+          </Button>
+        ) : (
+          <Button look="pri" small icon={Check} disabled={busy} onClick={() => onAnswer({ approval: 'approve' })}>
+            {t(busy ? 'ask.sent.yes' : 'ask.approve')}
+          </Button>
+        )}
+        {!busy && tools.length === 1 && (
           <Button small onClick={onOpen}>
             {t('ask.reject.dots')}
           </Button>

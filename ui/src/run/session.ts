@@ -103,8 +103,16 @@ export class RunSession {
     return end;
   }
 
+  /** The run tells its id with its first event; until then there is nothing to stop. */
   async cancel(): Promise<void> {
-    const id = this.state().view.traceId;
+    const mine = this.watch;
+    let id = this.state().view.traceId;
+    while (!id && this.streaming && this.watch === mine && !this.gone) {
+      await new Promise((go) => {
+        setTimeout(go, 50);
+      });
+      id = this.streaming && this.watch === mine && !this.gone ? this.state().view.traceId : null;
+    }
     if (id) await post(`/workflows/traces/${id}/cancel`);
   }
 

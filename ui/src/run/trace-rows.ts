@@ -1,7 +1,7 @@
 /** Owns the rows of a stored trace: steps in order of telling, with branches, iterations, waits and spans folded under them. */
 import type { Span, Step, TraceAnswer } from '../api/types';
 import { t, tx } from '../i18n';
-import { fromMicros, micros, priceless } from '../i18n/figures';
+import { count, fromMicros, micros, priceless } from '../i18n/figures';
 import { trialName } from './breaks';
 import { restedAt, startRow, type Row } from './rows';
 import { waited } from './waited';
@@ -246,10 +246,7 @@ function spanRow(span: Span, stepId: string, above: Row): Row {
     state: cut ? 'cut' : span.status === 'failed' ? 'fail' : span.status === 'running' ? 'run' : 'done',
     start: time(span.started_at) ?? 0,
     end: time(span.finished_at),
-    text:
-      cut && out?.tokens_before !== undefined
-        ? `${out.tokens_before.toLocaleString()} → ${(out.tokens_after ?? 0).toLocaleString()} ${t('tok')}`
-        : null,
+    text: cut && out?.tokens_before !== undefined ? `${count(out.tokens_before)} → ${count(out.tokens_after ?? 0)} ${t('tok')}` : null,
     tokens: span.total_tokens || null,
     cost: span.total_tokens && !priceless(span) ? (span.estimated_cost ?? null) : null,
     parent: above.id,

@@ -95,7 +95,7 @@ export const noRun = (): RunView => ({
   error: null,
 });
 
-const KEPT_EVENTS = 2000;
+export const KEPT_EVENTS = 2000;
 
 export function blankStep(id: string, nodeId: string, at: number): StepView {
   return {

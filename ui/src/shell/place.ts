@@ -1,5 +1,5 @@
 /** Owns where we are: width class, search parameters, document title. */
-import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { t } from '../i18n';
 
@@ -44,6 +44,18 @@ export function useTitle(title: string, live = false): void {
   useEffect(() => {
     document.title = `${live ? '● ' : ''}${title} · ${t('studio')}`;
   }, [title, live]);
+}
+
+/** Whether the part is still there: one who has gone elsewhere is not called back. */
+export function useHere(): { readonly current: boolean } {
+  const here = useRef(true);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+  return here;
 }
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);

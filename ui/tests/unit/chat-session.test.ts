@@ -177,3 +177,23 @@ describe('a conversation', () => {
     ]);
   });
 });
+
+describe('stopping a turn that has not begun yet', () => {
+  it('stops its run once there is one, and does not say that it rests before', async () => {
+    vi.useFakeTimers();
+    const server = new Server();
+    let begin: (r: Response) => void = () => undefined;
+    server.on('POST', said, () => new Promise<Response>((ok) => (begin = ok)));
+    server.on('POST', /\/cancel/, () => json({ status: 'cancelled' }, 202));
+    const chat = new ChatSession('g', null);
+    void chat.send('hi', []);
+    void chat.stop();
+    await pass(5000);
+    expect([chat.store.getState().busy, chat.store.getState().turns.at(-1)?.state]).toEqual([true, 'streaming']);
+    begin(stream(BEGAN, 'hold'));
+    await pass(500);
+    expect(server.of('POST', /\/cancel/).map((a) => a.path)).toEqual([expect.stringContaining('/api/runs/T/cancel')]);
+    chat.dispose();
+    vi.useRealTimers();
+  });
+});

@@ -303,6 +303,21 @@ describe('the document of a page', () => {
     expect(workflow?.revision).toBe(how === 'edited' ? 3 : 2);
   });
 
+  it('keeps what is edited while an older draft is discarded', async () => {
+    const session = await open('A');
+    move(10);
+    await session.flush();
+    server.hold = (asked) => asked.method === 'DELETE';
+    const discarded = session.discard();
+    await pass(10);
+    move(20);
+    server.let();
+    await pass(10);
+    await discarded;
+    await pass(2000);
+    expect([shown(), at(server.all.A?.draft?.graph), useEditor.getState().save]).toEqual([20, 20, 'saved']);
+  });
+
   it('is discarded although its answer was not heard', async () => {
     const session = await open('A');
     const inner = server as unknown as { answer(a: Asked): Promise<Response> };
@@ -402,5 +417,37 @@ describe('one writer among tabs', () => {
     expect(at(server.all.A?.draft?.graph)).toBe(12);
     session.dispose();
     other.close();
+  });
+
+  it('does not say that it saved what it only reads', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    await opened;
+    expect([useEditor.getState().readOnly, (await session.saveVersion()).ok]).toEqual(['other', false]);
+    session.dispose();
+    other.close();
+  });
+
+  it('writes when the other one leaves while it opens, and begins with what that one sent last', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    server.hold = (asked) => asked.path.endsWith('/draft');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    other.close();
+    await pass(50);
+    server.let();
+    server.all.A!.draft = { graph: graph(7), draft_revision: 7, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    await pass(50);
+    await opened;
+    await pass(50);
+    expect([useEditor.getState().readOnly, shown(), useEditor.getState().draftRevision]).toEqual([null, 7, 7]);
+    session.dispose();
   });
 });

@@ -148,6 +148,19 @@ describe('the run of a page', () => {
     expect(server.of('POST', resume)[0]?.path).toContain('/workflows/traces/T/resume/stream');
   });
 
+  it('is stopped once there is something to stop', async () => {
+    let begun: (r: Response) => void = () => undefined;
+    server.on('POST', begin, () => new Promise<Response>((ok) => (begun = ok)));
+    server.on('POST', /\/cancel/, () => json({ status: 'cancelled' }, 202));
+    void session.start('w', { message: 'hi' });
+    await pass(10);
+    void session.cancel();
+    await pass(1000);
+    begun(stream(BEGAN, 'hold'));
+    await pass(1000);
+    expect(server.of('POST', /\/cancel/).map((a) => a.path)).toEqual([expect.stringContaining('/T/cancel')]);
+  });
+
   it('shows the question again when its answer is refused', async () => {
     server.on('POST', begin, () => stream([...BEGAN, asks('a')]));
     server.on('POST', resume, () => refusal(409, 'already_resumed'));

@@ -140,7 +140,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                   <td className="num">{count(d.chunk_count)}</td>
                   <td className="num hide-s">{bytes(d.size_bytes)}</td>
                   <td className="num hide-l">{count(d.total_tokens)}</td>
-                  <td className="mut hide-m">{ago(d.created_at)}</td>
+                  <td className="mut hide-m">{ago(d.updated_at)}</td>
                   <td>
                     <MenuButton
                       button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${d.name}`} />}

@@ -2,33 +2,19 @@
 import { Library, Plus } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
-import { post } from '../../api/client';
-import { refresh } from '../../api/queries';
 import type { KnowledgeBase } from '../../api/types';
 import { t } from '../../i18n';
 import { ago, bytes, count } from '../../i18n/figures';
 import { Button } from '../../parts/button';
-import { Dialog } from '../../parts/dialog';
-import { TextField } from '../../parts/form';
 import { EntityTile } from '../../parts/icons';
 import { Listing } from '../../parts/listing';
+import { NameDialog } from '../../parts/name-dialog';
 import { Empty } from '../../parts/states';
-import { toastError } from '../../parts/toast';
 import { Top } from '../../shell/top';
 
 export default function Knowledge(): ReactElement {
   const [naming, setNaming] = useState(false);
-  const [name, setName] = useState('');
   const [, go] = useLocation();
-  const make = async (): Promise<void> => {
-    try {
-      const made = await post<KnowledgeBase>('/api/knowledge-bases', { name: name.trim() || t('kb.untitled') });
-      refresh('/api/knowledge-bases');
-      go(`/knowledge/${made.id}`);
-    } catch (error) {
-      toastError(error);
-    }
-  };
   const fresh = (look?: string): ReactElement => (
     <Button look={look} icon={Plus} onClick={() => setNaming(true)}>
       {t('kb.new')}
@@ -62,23 +48,14 @@ export default function Knowledge(): ReactElement {
           { label: t('updated.at'), hide: 'hide-s', cell: (b) => <span className="mut">{ago(b.updated_at)}</span> },
         ]}
       />
-      <Dialog open={naming} onClose={() => setNaming(false)} title={t('kb.new')}>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            void make();
-          }}
-        >
-          <TextField label={t('name')} value={name} onChange={setName} placeholder={t('kb.untitled')} autoFocus />
-          <div className="foot">
-            <Button onClick={() => setNaming(false)}>{t('cancel')}</Button>
-            <Button look="pri" type="submit">
-              {t('create')}
-            </Button>
-          </div>
-        </form>
-      </Dialog>
+      <NameDialog
+        open={naming}
+        onClose={() => setNaming(false)}
+        path="/api/knowledge-bases"
+        title={t('kb.new')}
+        untitled={t('kb.untitled')}
+        onMade={(id) => go(`/knowledge/${id}`)}
+      />
     </>
   );
 }

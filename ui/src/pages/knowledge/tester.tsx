@@ -5,6 +5,7 @@ import { useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
 import type { KnowledgeBase, SearchAnswer } from '../../api/types';
 import { JsonField } from '../../editor/json-field';
+import { unread } from '../../parts/field';
 import { tag, t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { ChoiceField, NumberField, TextField } from '../../parts/form';
@@ -36,7 +37,7 @@ export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
         className="stack"
         onSubmit={(e) => {
           e.preventDefault();
-          if (query.trim()) ask.mutate();
+          if (query.trim() && !unread('.side')) ask.mutate();
         }}
       >
         <TextField label={t('key.query')} rows={2} value={query} onChange={setQuery} placeholder={t('kb.ask.hint')} />

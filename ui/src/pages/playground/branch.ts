@@ -23,14 +23,23 @@ export function firstStored(turns: Turn[], messages: Message[]): string | undefi
 
 /** Says something else, or the same again, in place of an earlier message: what came before it is kept in a branch. */
 export async function sayInstead(session: ChatSession, turn: Turn, text: string): Promise<void> {
-  const { thread, turns } = session.store.getState();
+  const { thread, turns, busy } = session.store.getState();
   const at = turns.findIndex((x) => x.key === turn.key);
-  if (at < 0) return;
-  const before = thread ? firstStored(turns.slice(at), await messagesOf(session.agent, thread)) : undefined;
-  const target = thread && before ? await branchOf(thread, before) : thread;
-  if (!session.here) return;
+  if (at < 0 || busy) return;
+  // At once: asked for twice, it is said once.
+  session.put({ busy: true });
+  let target = thread;
+  try {
+    const before = thread ? firstStored(turns.slice(at), await messagesOf(session.agent, thread)) : undefined;
+    if (thread && before) target = await branchOf(thread, before);
+  } catch (error) {
+    session.put({ busy: false });
+    if (text !== turn.text) session.putBack(text, turn.files);
+    throw error;
+  }
+  if (!session.here) return text === turn.text ? undefined : session.putBack(text, turn.files);
   session.put({ thread: target, turns: turns.slice(0, at), pause: null });
-  await session.send(text, turn.files);
+  return session.send(text, turn.files);
 }
 
 /** Removes a session that nobody wants to keep; one that is still at work is stopped first. */

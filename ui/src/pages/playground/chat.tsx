@@ -1,9 +1,10 @@
 /** Owns the conversation and the box one writes in. */
 import { Bot, Braces, CircleStop, Send } from 'lucide-react';
-import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
 import { useStore } from 'zustand';
 import type { Agent, Attachment } from '../../api/types';
 import { JsonField } from '../../editor/json-field';
+import { unread } from '../../parts/field';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
@@ -23,10 +24,13 @@ import { useChat, useSession } from './session';
 export function ChatPane({
   agent,
   comparing,
+  failed,
   onCompared,
 }: {
   agent: Agent;
   comparing: boolean;
+  /** What is said of a session that could not be read. */
+  failed?: ReactNode;
   onCompared: (thread: string | null) => void;
 }): ReactElement {
   const session = useSession();
@@ -51,9 +55,16 @@ export function ChatPane({
     growth.observe(column.current);
     return () => growth.disconnect();
   }, []);
+  // A question belongs to its session; one that is not asked there, or whose answers are not kept, is in its box again.
+  const done = useRef<typeof asked>(null);
   useEffect(() => {
-    if (!comparing) setAsked(null);
-  }, [comparing]);
+    if (!asked) return undefined;
+    return () => {
+      if (done.current !== asked) session.putBack(asked.message, asked.files);
+      done.current = asked;
+      setAsked((now) => (now === asked ? null : now));
+    };
+  }, [asked, session, comparing]);
   const last = [...turns].reverse().find((x) => x.role === 'user');
   return (
     <section
@@ -87,6 +98,7 @@ export function ChatPane({
         }}
       >
         <div className="msgcol" ref={column}>
+          {failed}
           {turns.length === 0 && !asked && !opening && <Opening agent={agent} onSay={(text) => void session.send(text, [])} />}
           {turns.map((turn) => (
             <TurnView
@@ -118,6 +130,7 @@ export function ChatPane({
               agent={agent}
               asked={asked}
               onKept={(thread) => {
+                if (thread) done.current = asked;
                 setAsked(null);
                 onCompared(thread);
               }}
@@ -288,7 +301,7 @@ function Composer({
           }
         />
         <div className="foot">
-          <Button look="pri" onClick={() => setOpen(false)}>
+          <Button look="pri" onClick={() => unread() || setOpen(false)}>
             {t('close')}
           </Button>
         </div>

@@ -10,6 +10,7 @@ import { ModelSelect } from '../../editor/pickers';
 import { t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button } from '../../parts/button';
+import { copy } from '../../parts/copy';
 import { Markdown } from '../../parts/markdown';
 import { Status } from '../../parts/status';
 import { textOf, toast, toastError } from '../../parts/toast';
@@ -65,7 +66,7 @@ export function Compare({
     const { thread } = session.store.getState();
     setBusy(true);
     try {
-      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : crypto.randomUUID())));
+      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : null)));
       made.current = picks.map((p, n): Column => ({
         ...p,
         turn: newTurn('assistant', '', { state: 'streaming' }),
@@ -74,7 +75,7 @@ export function Compare({
         pause: null,
       }));
       if (stop.current.signal.aborted) {
-        if (thread) threads.forEach((t) => void discard(t, null));
+        for (const made of threads) if (made) void discard(made, null);
         return;
       }
       setColumns(made.current);
@@ -97,7 +98,7 @@ export function Compare({
     });
     const fold = (change: Partial<Talk>): void => {
       state = { ...state, ...change };
-      show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
+      show({ turn: state.turns[0] as Turn, thread: state.thread, pause: state.pause?.pause_id ?? null });
     };
     const end = await follow(studio, {
       path: `/agents/${agent.id}/chat/stream`,
@@ -224,8 +225,7 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
           icon={Copy}
           label={t('copy')}
           onClick={() => {
-            void navigator.clipboard?.writeText(turn.text);
-            toast(t('copied'));
+            void copy(turn.text);
           }}
         />
       </div>

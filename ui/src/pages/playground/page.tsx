@@ -9,7 +9,6 @@ import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { readyMarkdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
-import { toastError } from '../../parts/toast';
 import { useAddress, useWidth } from '../../shell/place';
 import { Top } from '../../shell/top';
 import { AgentTabs } from '../agents/tabs';
@@ -19,13 +18,22 @@ import { Side } from './side';
 import { Sessions } from './sessions';
 import { ChatContext, ChatSession, newBox, type Box } from './session';
 
+/** What is being written, by agent and session: there again when one comes back to it. */
+const boxes = new Map<string, StoreApi<Box>>();
+const place = (agent: string, thread: string | null): string => `${agent}/${thread ?? ''}`;
+function boxOf(agent: string, thread: string | null): StoreApi<Box> {
+  const box = boxes.get(place(agent, thread)) ?? newBox();
+  boxes.set(place(agent, thread), box);
+  return box;
+}
+
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
   const [params, setParams] = useAddress();
   const width = useWidth();
   const wanted = params.get('thread');
-  const boxes = useRef(new Map<string | null, StoreApi<Box>>());
-  const [session, setSession] = useState(() => new ChatSession(id, wanted));
+  const [session, setSession] = useState(() => new ChatSession(id, wanted, boxOf(id, wanted)));
+  const [failed, setFailed] = useState<unknown>(null);
   const current = useStore(session.store, (s) => s.thread);
   const busy = useStore(session.store, (s) => s.busy);
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
@@ -34,14 +42,12 @@ export default function Playground({ id }: { id: string }): ReactElement {
   useEffect(() => {
     void readyMarkdown();
   }, []);
-  /** What was being written in a session is there again when one comes back to it. */
-  const show = (thread: string | null): void => {
-    const box = (thread && boxes.current.get(thread)) || newBox();
-    setSession(new ChatSession(id, thread, box, session.store.getState().overrides));
-  };
+  const show = (thread: string | null): void =>
+    setSession(new ChatSession(id, thread, boxOf(id, thread), session.store.getState().overrides));
   useEffect(() => {
+    setFailed(null);
     session.open().catch((error: unknown) => {
-      if (session.here) toastError(error);
+      if (session.here) setFailed(error);
     });
     return () => session.dispose();
   }, [session]);
@@ -52,7 +58,11 @@ export default function Playground({ id }: { id: string }): ReactElement {
   // The address follows the conversation, unless another one was chosen meanwhile.
   const followed = useRef(wanted);
   const tellAddress = useEffectEvent((thread: string | null, box: StoreApi<Box>) => {
-    if (thread) boxes.current.set(thread, box);
+    if (thread) {
+      // A new session has got its id.
+      if (boxes.get(place(id, null)) === box) boxes.delete(place(id, null));
+      boxes.set(place(id, thread), box);
+    }
     if (thread && thread !== wanted && wanted === followed.current) setParams({ thread });
     followed.current = thread;
   });
@@ -118,6 +128,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
           <ChatPane
             agent={agent.data}
             comparing={comparing}
+            failed={failed !== null && <Failure error={failed} onRetry={() => show(session.store.getState().thread)} />}
             onCompared={(thread) => {
               setComparing(false);
               if (thread) setParams({ thread });

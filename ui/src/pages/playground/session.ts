@@ -7,6 +7,7 @@ import { refresh } from '../../api/queries';
 import type { Attachment, DoubtAnswer, Thread, TraceAnswer, Waiting } from '../../api/types';
 import { inDetail } from '../../api/whole';
 import { readyMarkdown } from '../../parts/markdown';
+import { toastError } from '../../parts/toast';
 import { atOnce, byFrame } from '../../run/frames';
 import { Keys } from '../../run/keys';
 import type { Answer } from '../../run/session';
@@ -102,6 +103,11 @@ export class ChatSession {
     const end = await this.listen(`/agents/${this.agent}/chat/stream`, chatBody(message, files, thread, overrides), null);
     if (end.kind !== 'refused') return;
     this.put({ turns: this.store.getState().turns.filter((x) => !asked.some((a) => a.key === x.key)), refused: end.problem });
+    this.putBack(message, files);
+  }
+
+  /** What was not said is in the box again, before what was written since. */
+  putBack(message: string, files: Attachment[]): void {
     this.box.setState((b) => ({ text: [message, b.text].filter(Boolean).join('\n'), files: [...files, ...b.files] }));
   }
 
@@ -120,20 +126,19 @@ export class ChatSession {
   }
 
   async stop(): Promise<void> {
-    const asked = this.store.getState().turns.at(-1)?.key;
-    const turn = (): Turn | undefined => this.store.getState().turns.find((x) => x.key === asked);
-    // The run tells its id with its first event; until then there is nothing to cancel.
-    for (let n = 0; n < 40 && this.store.getState().busy && !this.gone; n++) {
-      const trace = turn()?.trace;
-      if (trace) {
-        await post(`/api/runs/${trace}/cancel`).catch(() => undefined);
-        return;
+    let asked: string | undefined;
+    // The run tells its id with its first event; until then there is nothing to cancel, and who only looks away stops nothing.
+    while (this.store.getState().busy && !this.gone) {
+      const last = this.store.getState().turns.at(-1);
+      if (last?.state === 'streaming' || last?.state === 'waiting') {
+        asked ??= last.key;
+        if (asked !== last.key) return;
+        if (last.trace) return post<void>(`/api/runs/${last.trace}/cancel`).catch(toastError);
       }
       await new Promise((resolve) => {
         setTimeout(resolve, 50);
       });
     }
-    this.watch?.abort();
   }
 
   private async sendAnswer(): Promise<void> {

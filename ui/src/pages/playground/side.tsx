@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import type { Agent, TraceAnswer } from '../../api/types';
-import { t } from '../../i18n';
+import { t, tx } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
 import { ModelSelect } from '../../editor/pickers';
 import { Button } from '../../parts/button';
@@ -153,7 +153,7 @@ function Runs({ agent }: { agent: Agent }): ReactElement | null {
               <td style={{ paddingLeft: 0, maxWidth: 130 }}>
                 <Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}>
                   <Status status={r.status} bare>
-                    <span className="sr">{r.status}</span>
+                    <span className="sr">{tx(`status.${r.status}`, r.status)}</span>
                   </Status>
                   <span className="trunc">{oneLine(r.input_preview) || t('traces.noinput')}</span>
                 </Link>
@@ -204,7 +204,9 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
   const overrides = useChat((s) => s.overrides);
   const text = overrides.instructions ?? agent.instructions;
   const set = (change: Partial<typeof overrides>): void => session.put({ overrides: { ...overrides, ...change } });
+  const [saving, setSaving] = useState(false);
   const save = async (): Promise<void> => {
+    setSaving(true);
     try {
       await patch(
         `/api/agents/${agent.id}`,
@@ -215,11 +217,16 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
         },
         agent.revision,
       );
-      set({ instructions: null, temperature: null, model: null });
+      // What is changed meanwhile is not saved.
+      const now = session.store.getState().overrides;
+      const left = <K extends keyof typeof now>(key: K): (typeof now)[K] | null => (now[key] === overrides[key] ? null : now[key]);
+      session.put({ overrides: { ...now, instructions: left('instructions'), temperature: left('temperature'), model: left('model') } });
       refresh('/api/agents');
       toast(t('saved'));
     } catch (error) {
       toastError(error);
+    } finally {
+      setSaving(false);
     }
   };
   const changed = overrides.instructions !== null || overrides.temperature !== null || overrides.model !== null;
@@ -249,7 +256,7 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
         onChange={(temperature) => set({ temperature })}
       />
       <div className="row">
-        <Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>
+        <Button disabled={!changed || saving} reason={agent.locked && t('locked')} onClick={() => void save()}>
           {t('chat.savetoagent')}
         </Button>
         {changed && (

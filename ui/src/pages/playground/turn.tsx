@@ -5,12 +5,13 @@ import type { Agent, RunSummary } from '../../api/types';
 import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
+import { copy } from '../../parts/copy';
 import { CitedList } from '../../parts/cited';
 import { callText, Code } from '../../parts/code';
 import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { MadeFiles } from '../../parts/made';
 import { Markdown } from '../../parts/markdown';
-import { say, toast, toastError } from '../../parts/toast';
+import { say, toastError } from '../../parts/toast';
 import { Located, type Spot } from '../../parts/place';
 import { Fault, meaning } from '../../parts/said';
 import { Thought } from '../../parts/thought';
@@ -74,8 +75,7 @@ export const TurnView = memo(function TurnView({
             icon={Copy}
             label={t('copy')}
             onClick={() => {
-              void navigator.clipboard?.writeText(turn.text);
-              toast(t('copied'));
+              void copy(turn.text);
             }}
           />
         )}

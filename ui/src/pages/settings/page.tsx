@@ -50,7 +50,7 @@ export default function Settings(): ReactElement {
             <div className="card">
               <SkeletonRows rows={10} />
             </div>
-          ) : settings.isError ? (
+          ) : settings.isError && !settings.data ? (
             <Failure error={settings.error} onRetry={() => void settings.refetch()} />
           ) : (
             <>

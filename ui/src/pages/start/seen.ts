@@ -1,4 +1,10 @@
 /** Owns remembering that a trace was opened in this browser. */
 const READ = 'studio.read';
-export const sawTrace = (): void => localStorage.setItem(READ, '1');
+export function sawTrace(): void {
+  try {
+    localStorage.setItem(READ, '1');
+  } catch {
+    /* the guide stays */
+  }
+}
 export const hasSeenTrace = (): boolean => localStorage.getItem(READ) === '1';

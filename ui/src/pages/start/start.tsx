@@ -9,6 +9,7 @@ import { Button, LinkButton } from '../../parts/button';
 import { Icon } from '../../parts/icons';
 import { Miniature } from '../../parts/miniature';
 import { toastError } from '../../parts/toast';
+import { useHere } from '../../shell/place';
 import '../../styles/start.css';
 import { hasSeenTrace } from './seen';
 import { EXAMPLES, exampleOf, install, modelOf, type ExampleId } from './examples';
@@ -18,6 +19,7 @@ export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
   const providers = useProviders().data;
   const templates = useSettings().data?.flags.templates ?? true;
   const [, go] = useLocation();
+  const here = useHere();
   const [making, setMaking] = useState<ExampleId | null>(null);
   const model = modelOf(providers);
   const pick = async (id: ExampleId): Promise<void> => {
@@ -25,7 +27,7 @@ export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
     try {
       const made = await install(id, providers);
       refresh('/api/workflows', '/api/agents');
-      go(`/workflows/${made.id}/edit?dock=chat`);
+      if (here.current) go(`/workflows/${made.id}/edit?dock=chat`);
     } catch (error) {
       toastError(error);
     } finally {

@@ -16,6 +16,7 @@ import { Icon } from '../../parts/icons';
 import { Said } from '../../parts/said';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { textOf, toast } from '../../parts/toast';
+import { useHere } from '../../shell/place';
 import { useTemplate } from './card';
 
 interface Props {
@@ -160,6 +161,7 @@ interface Install {
 
 function useInstall(kind: string, id: string): Install {
   const [, go] = useLocation();
+  const here = useHere();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const run = async (name: string): Promise<void> => {
@@ -175,10 +177,10 @@ function useInstall(kind: string, id: string): Install {
             ? t('templates.installed.with', { name: made.workflow.name, n: fresh })
             : t('templates.installed', { name: made.workflow.name }),
         );
-        go(`/workflows/${made.workflow.id}/edit?dock=chat`);
+        if (here.current) go(`/workflows/${made.workflow.id}/edit?dock=chat`);
       } else if (made.agent) {
         if (!made.reused) toast(t('templates.installed', { name: made.agent.name }));
-        go(`/agents/${made.agent.id}/playground`);
+        if (here.current) go(`/agents/${made.agent.id}/playground`);
       }
     } catch (caught) {
       setError(caught);

@@ -1,10 +1,11 @@
 /** Owns one tool: webhook, builder or retrieval, its inputs, and a trial call. */
 import { Play } from 'lucide-react';
-import { useState, type ReactElement } from 'react';
+import { useRef, useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
 import { rows, useList, useSettings } from '../../api/queries';
 import type { KnowledgeBase, Tool } from '../../api/types';
 import { JsonField } from '../../editor/json-field';
+import { unread } from '../../parts/field';
 import { t } from '../../i18n';
 import { duration } from '../../i18n/figures';
 import { Button } from '../../parts/button';
@@ -44,6 +45,8 @@ export default function ToolForm({ id }: { id: string }): ReactElement {
   const off = editing.locked || (value?.kind === 'builder' && !canBuild);
   const config = (value?.config ?? {}) as Record<string, unknown>;
   const put = (change: Record<string, unknown>): void => set({ config: { ...config, ...change } });
+  /** What was written for each kind, while one looks at another. */
+  const written = useRef<Partial<Record<Tool['kind'], Record<string, unknown>>>>({});
   return (
     <>
       <Top crumbs={[{ label: t('nav.tools'), to: '/tools' }, { label: title }]} title={title}>
@@ -91,7 +94,10 @@ export default function ToolForm({ id }: { id: string }): ReactElement {
                       <Segments<Tool['kind']>
                         label={t('toolspage.kind')}
                         value={value.kind}
-                        onChange={(kind) => set({ kind, config: START[kind] })}
+                        onChange={(kind) => {
+                          written.current[value.kind] = config;
+                          set({ kind, config: written.current[kind] ?? START[kind] });
+                        }}
                         options={[
                           { id: 'webhook', label: t('toolkind.webhook') },
                           { id: 'builder', label: t('toolkind.builder'), disabled: !canBuild },
@@ -256,6 +262,7 @@ function Trial({ tool, fresh, dirty }: { tool: Tool; fresh: boolean; dirty: bool
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<string | null>(null);
   const run = async (): Promise<void> => {
+    if (unread('.side')) return;
     setBusy(true);
     setWrong(null);
     setAnswer(null);

@@ -1,6 +1,6 @@
 /** Owns two traces side by side: aligned steps, deltas of time and cost. */
 import type { ReactElement } from 'react';
-import { Link } from 'wouter';
+import { Link, Redirect } from 'wouter';
 import { useTrace } from '../../api/queries';
 import type { Step } from '../../api/types';
 import { t } from '../../i18n';
@@ -17,17 +17,26 @@ const key = (s: Step): string => `${s.node_id}|${s.iteration_path ?? s.iteration
 
 export default function CompareTraces(): ReactElement {
   const [params] = useAddress();
-  const a = useTrace(params.get('a') ?? undefined);
-  const b = useTrace(params.get('b') ?? undefined);
-  const error = a.error ?? b.error;
+  const [first, second] = [params.get('a'), params.get('b')];
+  const a = useTrace(first ?? undefined);
+  const b = useTrace(second ?? undefined);
+  const error = (!a.data && a.error) || (!b.data && b.error);
   const ready = a.data && b.data;
   const top = <Top crumbs={[{ label: t('nav.traces'), to: '/traces' }, { label: t('traces.compare') }]} title={t('traces.compare')} />;
+  if (!first || !second) return <Redirect to="/traces" replace />;
   if (error)
     return (
       <>
         {top}
         <div className="page">
-          <Failure error={error} list={{ to: '/traces', label: t('nav.traces') }} />
+          <Failure
+            error={error}
+            onRetry={() => {
+              void a.refetch();
+              void b.refetch();
+            }}
+            list={{ to: '/traces', label: t('nav.traces') }}
+          />
         </div>
       </>
     );

@@ -1,6 +1,6 @@
 /** Owns the page of one trace: figures, waterfall, step panel, graph replay. */
 import { Download, Pencil, RotateCcw, Square, Waypoints } from 'lucide-react';
-import { lazy, Suspense, useMemo, useState, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useTrace } from '../../api/queries';
@@ -256,11 +256,17 @@ function Waits({ answer, session }: { answer: TraceAnswer; session: TraceSession
 /** Where nobody takes queued runs, they wait for ever. */
 const TAKEN = 30_000;
 
-function Queued({ since }: { since: number }): ReactElement {
+export function Queued({ since }: { since: number }): ReactElement {
+  // Nothing is told of it meanwhile, but for the time.
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const time = Math.max(0, now - since);
   return (
-    <div className={`note-box${since > TAKEN ? ' wait' : ''}`} role="status" style={{ marginTop: 10 }}>
-      {t('trace.queued', { time: duration(Math.max(0, since)) })}
-      {since > TAKEN && ` ${t('trace.queued.long')}`}
+    <div className={`note-box${time > TAKEN ? ' wait' : ''}`} style={{ marginTop: 10 }}>
+      {t('trace.queued', { time: duration(time) })} <span role="status">{time > TAKEN && t('trace.queued.long')}</span>
     </div>
   );
 }
@@ -310,7 +316,7 @@ function Head({
           <Fault error={trace.error} />
         </div>
       )}
-      {trace.status === 'queued' && <Queued since={Date.now() - Date.parse(trace.created_at)} />}
+      {trace.status === 'queued' && <Queued since={Date.parse(trace.created_at)} />}
       <div className="kp">
         <div>
           <span className="eyebrow">{t('trace.duration')}</span>

@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { Span, Step, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
+import { count } from '../../i18n/figures';
 import { MadeFiles } from '../../parts/made';
 import { filesIn } from '../../run/made';
 import { Button } from '../../parts/button';
@@ -236,8 +237,8 @@ export function Cuts({ spans }: { spans: Span[] }): ReactElement | null {
             <span>
               <b>{o?.field ?? o?.tool ?? o?.kind}</b>{' '}
               {t(o?.strategy === 'sentence' ? 'trace.cut.sentence' : 'trace.cut.hard', {
-                a: (o?.tokens_before ?? 0).toLocaleString(),
-                b: (o?.tokens_after ?? 0).toLocaleString(),
+                a: count(o?.tokens_before ?? 0),
+                b: count(o?.tokens_after ?? 0),
               })}
             </span>
           </p>

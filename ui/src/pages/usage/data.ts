@@ -70,6 +70,7 @@ export function useDaily(scope: Scope, entries: UsageEntry[], by: By, measure: M
     queries: [scope, ...scopes].map((s) => ({ queryKey: ['/api/usage', s, 'day'], queryFn: () => ask(s, 'day'), staleTime: 60_000 })),
   });
   const days = daysBetween(scope.from, scope.to);
+  const loading = results.some((r) => !r.data);
   const line = (answer: UsageAnswer | undefined, entry?: UsageEntry): Pick<Series, 'values' | 'unknown'> => {
     const byDay = new Map(answer?.breakdown.map((e) => [e.date, e]));
     return {
@@ -91,9 +92,9 @@ export function useDaily(scope: Scope, entries: UsageEntry[], by: By, measure: M
     return {
       days,
       series: measure === 'runs' && by === 'entity' ? series : [{ id: 'all', name: otherName, ...whole }],
-      loading: results.some((r) => r.isPending),
+      loading,
     };
-  return { days, series, loading: results.some((r) => r.isPending) };
+  return { days, series, loading };
 }
 
 export function useRunsOf(scope: Scope): UseQueryResult<RunSummary[]> {

@@ -15,7 +15,7 @@ import { Icon } from '../../parts/icons';
 import { DateRange } from '../../parts/range';
 import { Empty, Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
-import { toast } from '../../parts/toast';
+import { copy } from '../../parts/copy';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/usage.css';
@@ -30,6 +30,7 @@ const dated = (text: string): Intl.DateTimeFormatOptions => ({
   year: text.startsWith(String(new Date().getFullYear())) ? undefined : 'numeric',
 });
 const WINDOWS = ['1', '7', '30', '90'] as const;
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
 export default function Usage(): ReactElement {
   const today = useToday();
@@ -46,11 +47,10 @@ export default function Usage(): ReactElement {
 
 function Used({ today }: { today: string }): ReactElement {
   const [params, setParams] = useAddress();
-  const days = params.get('days') ?? (params.get('from') ? '' : '30');
-  const range =
-    params.get('from') && params.get('to')
-      ? { from: params.get('from') as string, to: params.get('to') as string }
-      : lastDays(Number(days) || 30, today);
+  const [from, to] = [params.get('from') ?? '', params.get('to') ?? ''];
+  const own = isDay(from) && isDay(to);
+  const days = WINDOWS.find((d) => d === params.get('days')) ?? (own ? '' : '30');
+  const range = own ? { from, to } : lastDays(Number(days), today);
   const [type, id] = (params.get('entity') ?? '').split(':');
   const scope: Scope = {
     ...range,
@@ -78,7 +78,7 @@ function Used({ today }: { today: string }): ReactElement {
       <Button
         look="ghost"
         icon={Download}
-        disabled={!totals.data}
+        disabled={!totals.data || daily.loading}
         onClick={() => saveFile(`usage-${scope.from}-${scope.to}.csv`, csv(daily, measure), 'text/csv')}
       >
         {t('usage.csv')}
@@ -366,8 +366,7 @@ function ApiDialog({ open, onClose, scope }: { open: boolean; onClose: () => voi
       <div className="foot">
         <Button
           onClick={() => {
-            void navigator.clipboard?.writeText(own);
-            toast(t('copied'));
+            void copy(own);
           }}
         >
           {t('copy')}

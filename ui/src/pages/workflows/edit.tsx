@@ -9,12 +9,13 @@ import { shortId } from '../../i18n/figures';
 import { Failure, SkeletonGraph } from '../../parts/states';
 import { toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
-import { clearComposer, useComposer } from '../../editor/composer';
+import { clearComposer, putBack, useComposer } from '../../editor/composer';
 import { findNode } from '../../graph/document';
 import { fitAll } from '../../editor/fit';
 import { untouched } from '../../editor/follow';
 import { panel } from '../../editor/panel';
 import { DocumentSession } from '../../editor/session';
+import { closeQuickAdd } from '../../editor/quick-add-state';
 import { startRun } from '../../editor/start';
 import { useEditor, tell, select } from '../../editor/store';
 import { openTrials } from '../../editor/trials';
@@ -35,6 +36,9 @@ export default function EditPage({ id }: { id: string }): ReactElement {
     return () => {
       useRun.getState().session?.dispose();
       clearComposer();
+      // A dialog is about a node of this graph.
+      panel({ trial: null, find: false, help: false });
+      closeQuickAdd();
     };
   }, [id]);
   useEffect(() => {
@@ -114,7 +118,10 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
           sentFiles: answer.trace.input?.attachments ?? [],
         });
       })
-      .catch(toastError);
+      .catch((error: unknown) => {
+        if (session.here) tell({ mode: 'design' });
+        toastError(error);
+      });
   }, [trace]);
   const tellAddress = useEffectEvent((id: string | null) => {
     if (id && id !== trace) setParams({ trace: id });
@@ -146,11 +153,8 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
       .then(({ trace: t0 }) => {
         if (!session?.here) return;
-        useComposer.setState({
-          text: t0.input?.message ?? t0.input_preview,
-          state: t0.input?.state ?? {},
-          files: t0.input?.attachments ?? [],
-        });
+        useComposer.setState({ state: t0.input?.state ?? {} });
+        putBack(t0.input?.message ?? t0.input_preview, t0.input?.attachments ?? []);
         document.getElementById('composer')?.focus();
       })
       .catch(toastError);

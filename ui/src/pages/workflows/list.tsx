@@ -4,18 +4,17 @@ import { Download, Import, ListTree, Play, Plus } from 'lucide-react';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { offKey } from '../../code/targets';
-import { get, post } from '../../api/client';
-import { refresh, useSettings } from '../../api/queries';
+import { get } from '../../api/client';
+import { useSettings } from '../../api/queries';
 import type { UsageAnswer, Workflow } from '../../api/types';
 import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';
 import { ago, count, money, priceless } from '../../i18n/figures';
 import { Button } from '../../parts/button';
-import { Dialog } from '../../parts/dialog';
 import { saveFile } from '../../parts/file';
-import { TextField } from '../../parts/form';
 import { EntityTile } from '../../parts/icons';
 import { Listing } from '../../parts/listing';
+import { NameDialog } from '../../parts/name-dialog';
 import { Sparkline } from '../../parts/sparkline';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
@@ -97,15 +96,29 @@ export default function Workflows(): ReactElement {
           },
         ]}
       />
-      <NewDialog
+      <NameDialog
         open={naming}
         onClose={() => setNaming(false)}
+        path="/api/workflows"
+        title={t('workflows.new')}
+        untitled={t('workflows.untitled')}
         onMade={(id) => go(`/workflows/${id}/edit`)}
-        reason={reason}
-        onImport={() => {
-          setNaming(false);
-          importFrom('json');
-        }}
+        beside={
+          <>
+            <Button
+              look="ghost"
+              icon={Import}
+              reason={reason}
+              onClick={() => {
+                setNaming(false);
+                importFrom('json');
+              }}
+            >
+              {t('import.json')}
+            </Button>
+            <span className="sp" />
+          </>
+        }
       />
       {from && !off && (
         <Suspense>
@@ -146,52 +159,4 @@ async function exportJson(workflow: Workflow): Promise<void> {
   } catch (error) {
     toastError(error);
   }
-}
-
-function NewDialog({
-  open,
-  onClose,
-  onMade,
-  onImport,
-  reason,
-}: {
-  open: boolean;
-  onClose: () => void;
-  onMade: (id: string) => void;
-  onImport: () => void;
-  reason: string | null;
-}): ReactElement {
-  const [name, setName] = useState('');
-  const make = async (): Promise<void> => {
-    try {
-      const made = await post<Workflow>('/api/workflows', { name: name.trim() || t('workflows.untitled') });
-      refresh('/api/workflows');
-      onMade(made.id);
-    } catch (error) {
-      toastError(error);
-    }
-  };
-  return (
-    <Dialog open={open} onClose={onClose} title={t('workflows.new')}>
-      <form
-        className="stack"
-        onSubmit={(e) => {
-          e.preventDefault();
-          void make();
-        }}
-      >
-        <TextField label={t('name')} value={name} onChange={setName} placeholder={t('workflows.untitled')} autoFocus />
-        <div className="foot">
-          <Button look="ghost" icon={Import} reason={reason} onClick={onImport}>
-            {t('import.json')}
-          </Button>
-          <span className="sp" />
-          <Button onClick={onClose}>{t('cancel')}</Button>
-          <Button look="pri" type="submit">
-            {t('create')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  );
 }

@@ -15,7 +15,7 @@ import { openDocument, useEditor } from '../../editor/store';
 import { tidy } from '../../graph/document';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
-import { copyText } from '../../code/copy';
+import { copy } from '../../parts/copy';
 import { Icon } from '../../parts/icons';
 import { ImportWrong, reasonsOf } from '../../code/import-wrong';
 import { Said } from '../../parts/said';
@@ -50,7 +50,7 @@ export default function PreviewPage(): ReactElement {
       >
         {one && (
           <>
-            <Button icon={Copy} label={t('import.copyjson')} onClick={() => void copyText(JSON.stringify(one.definition, null, 2))}>
+            <Button icon={Copy} label={t('import.copyjson')} onClick={() => void copy(JSON.stringify(one.definition, null, 2))}>
               {phone ? undefined : t('import.copyjson')}
             </Button>
             <Button
@@ -123,13 +123,7 @@ function Shown({ one }: { one: ImportableWhole }): ReactElement {
               { id: 'definition', label: t('import.definition') },
             ]}
           />
-          <Button
-            look="ghost"
-            small
-            icon={Copy}
-            label={t('copy')}
-            onClick={() => void copyText(side === 'source' ? one.source : definition)}
-          />
+          <Button look="ghost" small icon={Copy} label={t('copy')} onClick={() => void copy(side === 'source' ? one.source : definition)} />
         </div>
         <SourceText text={side === 'source' ? one.source : definition} label={t('code.source')} />
       </aside>
