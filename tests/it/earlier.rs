@@ -72,7 +72,7 @@ async fn write() {
     bench.studio.add_text(&bench.scope, base["id"].as_str().expect("an id"), &text).await.expect("a document");
     tokio::time::sleep(Duration::from_secs(2)).await;
     let copy = folder.path().join("copy.sqlite");
-    bench.studio.world().store.backup(&copy).await.expect("a copy");
+    bench.studio.world().store.backup(&copy, None).await.expect("a copy");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(&std::fs::read(&copy).expect("bytes")).expect("packed");
     std::fs::write(std::env::var("STUDIO_EARLIER").expect("a path"), packed.finish().expect("packed")).expect("written");
