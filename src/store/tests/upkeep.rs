@@ -206,3 +206,26 @@ fn a_fork_does_not_wait_for_the_end_of_a_backup() {
     let second = Store::open(StoreSettings::file(copy));
     assert_eq!(read(&second, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
 }
+
+#[test]
+fn many_files_that_come_and_go_take_no_locks_but_those_of_their_rows() {
+    write(&fresh(), |tx| {
+        let keys: Vec<Arc<str>> = (0..50).map(|number| format!("file {number}").into()).collect();
+        for key in &keys {
+            attachments::insert(tx, "t", &file(key), Some(b"abc"))?;
+        }
+        runs::insert(tx, &run(1))?;
+        append(tx, &Append { files: keys.clone(), row: update("completed"), ..growth(1, 0, 1) })?;
+        for key in &keys {
+            attachments::must_be_kept(tx, "t", key)?;
+        }
+        assert_eq!(runs::delete::delete(tx, "t", &id(1))?.len(), 50);
+        if !tx.is_file() {
+            let text = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+            let locks = tx.query_one(text, &[], |row| row.count(0))?.unwrap_or(0);
+            assert!(locks < 10, "a server has room for a few thousand: {locks}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}
