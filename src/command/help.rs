@@ -23,7 +23,7 @@ const GLOBAL: [(&str, &str); 5] = [
 
 const EXITS: &str = "Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 refused by a flag, 4 not found.";
 
-const TOPICS: [Topic; 9] = [
+const TOPICS: [Topic; 10] = [
     Topic {
         name: "install",
         about: "writes configuration, migrations and assets into a project",
@@ -68,8 +68,12 @@ const TOPICS: [Topic; 9] = [
         about: "removes what is older than `retention.*` allows",
         arguments: "",
         text: "Removes old runs, threads, files, expired checkpoints and idempotency records of all tenants, and prints counts. \
-               It works in small transactions, so it may be stopped at any time.",
-        options: &[("--dry-run", "print the counts, remove nothing")],
+               It works in small transactions, so it may be stopped at any time. On a database file it refuses a clock that is more than \
+               eight days ahead of the last purge and of the runs since.",
+        options: &[
+            ("--dry-run", "print the counts, remove nothing"),
+            ("--clock-is-right", "believe the clock of this machine, for example after a long break"),
+        ],
         examples: &["studio purge --dry-run", "studio purge --quiet"],
     },
     Topic {
@@ -79,6 +83,16 @@ const TOPICS: [Topic; 9] = [
         text: "Removes the stored results of nodes that have expired.",
         options: &[("--all", "remove all, expired or not"), ("--trace ID", "remove those of one run")],
         examples: &["studio checkpoints:purge", "studio checkpoints:purge --all"],
+    },
+    Topic {
+        name: "runs:rest",
+        about: "puts runs to rest in a restored database",
+        arguments: "",
+        text: "For a database that was copied or restored: queued runs and runs at work of all tenants may have gone on in the original. \
+               The next worker ends them as failed, and a retry goes on with one. Use it before anything else opens the database. \
+               Copies that `backup` made need it not.",
+        options: &[],
+        examples: &["studio --database postgres://studio@host/restored runs:rest"],
     },
     Topic {
         name: "doctor",

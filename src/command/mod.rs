@@ -229,6 +229,7 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         "make-tool" => export::make_tool(call, arguments).await,
         "purge" => purge::run(call, arguments).await,
         "install-observability" => observability::run(call, arguments).await,
+        "runs:rest" => purge::rest(call, arguments).await,
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,
         "install" => install::run(call, arguments).await,
         other => Err(unknown(other)),

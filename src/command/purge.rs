@@ -1,4 +1,4 @@
-//! Owns `studio:purge` and `studio:checkpoints:purge`.
+//! Owns `studio:purge`, `studio:checkpoints:purge` and `studio:runs:rest`.
 
 use serde_json::{Map, Value, json};
 
@@ -9,17 +9,18 @@ use crate::sync::Mutex;
 
 /// Applies `retention.*` and removes what has expired; prints counts per kind.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
-    let dry = arguments.switch("dry-run")?;
+    let (dry, is_right) = (arguments.switch("dry-run")?, arguments.switch("clock-is-right")?);
     arguments.end()?;
-    must_be_for_all(call, "purge")?;
+    must_be_for_all(call, "purge", "nothing was removed")?;
     call.must_find_database("nothing was removed")?;
     let stop = call.stop.gently.clone();
     let removed = Mutex::new(0_u64);
+    let now = call.studio.time_of_purge(is_right).await?;
     let purged = if dry {
-        call.patiently(Box::pin(call.studio.purgeable()), String::new).await?
+        call.patiently(Box::pin(call.studio.purgeable_at(now)), String::new).await?
     } else {
         let told = |purged: [(&str, u64); 6]| *removed.lock() = purged.iter().map(|(_, count)| count).sum();
-        let work = Box::pin(call.studio.purge_telling(stop, |purged| told(purged.counts())));
+        let work = Box::pin(call.studio.purge_at(now, stop, |purged| told(purged.counts())));
         call.patiently(work, || format!("; runs, threads and records removed so far: {}", *removed.lock())).await?
     };
     let mut object = Map::from_iter([("dry_run".to_owned(), Value::Bool(dry))]);
@@ -40,7 +41,7 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
         return Err(super::usage("`--all` and `--trace` exclude each other"));
     }
     if trace.is_none() {
-        must_be_for_all(call, "checkpoints:purge")?;
+        must_be_for_all(call, "checkpoints:purge", "nothing was removed")?;
     }
     call.must_find_database("nothing was removed")?;
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
@@ -53,10 +54,21 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     Ok(Exit::Done)
 }
 
-/// What is removed for all tenants is not removed for someone who named one.
-fn must_be_for_all(call: &Call<'_>, command: &str) -> Result<(), Error> {
+/// Puts queued runs and runs at work to rest.
+pub(super) async fn rest(call: &Call<'_>, arguments: Arguments) -> Outcome {
+    arguments.end()?;
+    must_be_for_all(call, "runs:rest", "nothing was changed")?;
+    call.must_find_database("nothing was changed")?;
+    let count = call.studio.put_runs_to_rest().await?;
+    call.say(&format!("Put {count} run(s) to rest."));
+    call.give(&json!({"resting_runs": count}));
+    Ok(Exit::Done)
+}
+
+/// What is done for all tenants is not done for someone who named one.
+fn must_be_for_all(call: &Call<'_>, command: &str, nothing: &str) -> Result<(), Error> {
     if call.tenant.is_empty() {
         return Ok(());
     }
-    Err(super::usage(format!("`{command}` works on all tenants, `--tenant` is not for it; nothing was removed. Leave `--tenant` out to do it for all")))
+    Err(super::usage(format!("`{command}` works on all tenants, `--tenant` is not for it; {nothing}. Leave `--tenant` out to do it for all")))
 }

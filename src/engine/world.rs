@@ -74,6 +74,8 @@ pub struct World {
     pub stopping: CancellationToken,
     /// The shutdown time is nearly over: active work is dropped.
     pub(crate) hurry: CancellationToken,
+    /// Runs were given back: until then their leases are kept, also while cut calls are waited for.
+    pub(super) gone: CancellationToken,
     /// There may be a job in the queue.
     pub(super) wake: watch::Sender<()>,
     /// Readers of runs that are driven elsewhere.
@@ -184,6 +186,7 @@ impl World {
             owner: OnceLock::new(),
             stopping: CancellationToken::new(),
             hurry: CancellationToken::new(),
+            gone: CancellationToken::new(),
             runtime: OnceLock::new(),
             wake: watch::Sender::default(),
             remote: RemoteRuns::default(),

@@ -14,7 +14,7 @@ pub mod runs;
 pub mod threads;
 pub mod usage;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,32 +262,6 @@ impl Store {
             let _ = sender.send(engine.inspect());
         };
         let thread = std::thread::Builder::new().name("studio-inspect".to_owned()).spawn(look);
-        thread.map_err(|error| StoreError::Io(format!("no thread can be started: {error}")))?;
-        answer.await.unwrap_or(Err(StoreError::Closed))
-    }
-
-    /// Copies the whole database into a new file, while it is in use.
-    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        let Some(target) = to.to_str().map(str::to_owned) else {
-            return Err(StoreError::Place("the path of a backup must be UTF-8".to_owned()));
-        };
-        if to.symlink_metadata().is_ok() {
-            return Err(StoreError::Place(format!("`{target}` exists; give the backup a path of its own")));
-        }
-        let settings = self.0.settings.clone();
-        if settings.memory {
-            return Err(StoreError::Place("a database in memory has no backup".to_owned()));
-        }
-        #[cfg(feature = "postgres")]
-        if settings.server.is_some() {
-            return Err(StoreError::Place("a database on a server is backed up with its own programs, such as `pg_dump`".to_owned()));
-        }
-        self.read(|_| Ok(())).await?;
-        let (sender, answer) = oneshot::channel();
-        let copy = move || {
-            let _ = sender.send(db::sqlite::copy(&settings, &target));
-        };
-        let thread = std::thread::Builder::new().name("studio-backup".to_owned()).spawn(copy);
         thread.map_err(|error| StoreError::Io(format!("no thread can be started: {error}")))?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }

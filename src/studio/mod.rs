@@ -1,6 +1,7 @@
 //! Owns the facade: one method per capability.
 
 mod codegen;
+mod copies;
 mod definition_writes;
 pub mod definitions;
 mod doctor;

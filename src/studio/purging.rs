@@ -1,21 +1,25 @@
 //! Owns purging: expired data is deleted in small batches, so that other work can proceed.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use super::{Scope, Studio};
 use crate::engine;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::{Id, Timestamp};
 use crate::store::files::attachments;
 use crate::store::log::checkpoints;
-use crate::store::upkeep::retention::{Place, Purged, Retention};
-use crate::store::upkeep::retention;
+use crate::store::upkeep::retention::{self, LEAP, Place, Purged, Retention};
 use crate::studio::threads::attachments::remove_noted;
 
-/// Rows of a kind in one transaction.
+/// Rows of a kind that are found, or expire, at once.
 const BATCH: usize = 100;
+/// How long one transaction removes what was found: others wait for it.
+const HELD: Duration = Duration::from_millis(50);
+
+const DAY_MS: i64 = 86_400_000;
 
 impl Studio {
     fn retention(&self) -> Retention {
@@ -29,12 +33,43 @@ impl Studio {
         }
     }
 
+    /// The time by which a purge tells what is too old: that of the server, where there is one, else that of this machine, as long as it is not
+    /// further ahead than a clock can be believed. Somebody may say that the clock `is_right`.
+    ///
+    /// # Errors
+    /// A clock that is far ahead of everything in the database; the store.
+    pub async fn time_of_purge(&self, is_right: bool) -> Result<Timestamp> {
+        let world = self.world();
+        world.store.know_time().await?;
+        let now = world.store.time(world.clock.now());
+        let known = if is_right { None } else { self.reading(|tx| Ok(retention::known_time(tx)?)).await? };
+        match known.filter(|known| now.0.saturating_sub(known.0) > LEAP) {
+            None => Ok(now),
+            Some(known) => {
+                let days = (now.0 - known.0) / DAY_MS;
+                let text = format!(
+                    "the clock of this machine is {days} days ahead of the last purge and of the runs since; nothing was removed. Set the clock, or, \
+                     where it is right, use `studio purge --clock-is-right`"
+                );
+                Err(Error::new(Kind::InvalidState, text))
+            }
+        }
+    }
+
     /// How much `purge` would remove now.
     ///
     /// # Errors
-    /// The store.
+    /// As [`Studio::time_of_purge`].
     pub async fn purgeable(&self) -> Result<Purged> {
-        let (keep, now) = (self.retention(), self.world().clock.now());
+        self.purgeable_at(self.time_of_purge(false).await?).await
+    }
+
+    /// How much a purge would remove at a time.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn purgeable_at(&self, now: Timestamp) -> Result<Purged> {
+        let keep = self.retention();
         self.reading(move |tx| Ok(retention::count(tx, &keep, now)?)).await
     }
 
@@ -43,7 +78,7 @@ impl Studio {
     /// says so; begun again, it goes on with what is left.
     ///
     /// # Errors
-    /// The store; what was removed before stays removed.
+    /// As [`Studio::time_of_purge`]; what was removed before stays removed.
     pub async fn purge(&self, stop: CancellationToken) -> Result<Purged> {
         self.purge_telling(stop, |_| ()).await
     }
@@ -53,8 +88,59 @@ impl Studio {
     /// # Errors
     /// As above.
     pub async fn purge_telling(&self, stop: CancellationToken, told: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
-        let (keep, now) = (self.retention(), self.world().clock.now());
-        let (mut all, mut place) = (Purged::default(), Place::default());
+        self.purge_at(self.time_of_purge(false).await?, stop, told).await
+    }
+
+    /// The same, at a time.
+    ///
+    /// # Errors
+    /// The store; what was removed before stays removed.
+    pub async fn purge_at(&self, now: Timestamp, stop: CancellationToken, told: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
+        let keep = self.retention();
+        let mut all = Purged::default();
+        self.writing(move |tx| Ok(retention::note_time(tx, now)?)).await?;
+        self.remove_paused(&keep, now, &stop, &mut all, &told).await?;
+        let mut place = Place::default();
+        while !stop.is_cancelled() {
+            let at = place.clone();
+            let found = self.reading(move |tx| {
+                let mut place = at.clone();
+                let items = retention::find(tx, &keep, now, &mut place, BATCH)?;
+                Ok((items, place))
+            });
+            let (items, next) = found.await?;
+            // What others use again is found no more; should it be found with nothing else, it is left for another time.
+            if items.is_empty() || !self.remove_found(items, keep, now, &stop, &mut all, &told).await? && next == place {
+                break;
+            }
+            place = next;
+        }
+        while !stop.is_cancelled() {
+            let purged = self.writing(move |tx| Ok(retention::expire(tx, &keep, now, BATCH)?)).await?;
+            if purged.is_empty() {
+                break;
+            }
+            all.add(purged);
+            told(&all);
+        }
+        self.remove_left_files(now, &stop).await?;
+        Ok(all)
+    }
+
+    /// Cancels and removes runs that nobody answers, and those that an earlier purge cancelled before it died.
+    async fn remove_paused(
+        &self,
+        keep: &Retention,
+        now: Timestamp,
+        stop: &CancellationToken,
+        all: &mut Purged,
+        told: &(impl Fn(&Purged) + Send + Sync),
+    ) -> Result<()> {
+        for (tenant, run) in self.writing(|tx| Ok(retention::left(tx)?)).await? {
+            all.runs += u64::from(self.remove_cancelled(&tenant, run).await?);
+            self.writing(move |tx| Ok(retention::forget_leaving(tx, &[(tenant.clone(), run, 0)])?)).await?;
+        }
+        let (mut place, keep) = (Place::default(), *keep);
         while !stop.is_cancelled() {
             let at = place.clone();
             let found = self.reading(move |tx| {
@@ -67,31 +153,45 @@ impl Studio {
             if paused.is_empty() {
                 break;
             }
-            for (tenant, run, fence) in paused {
-                all.runs += u64::from(self.give_up(&tenant, run, fence).await?);
-                told(&all);
+            let paused = Arc::new(paused);
+            let noted = Arc::clone(&paused);
+            self.writing(move |tx| Ok(retention::note_leaving(tx, &noted)?)).await?;
+            for (tenant, run, fence) in paused.iter() {
+                all.runs += u64::from(self.give_up(tenant, *run, *fence).await?);
+                told(all);
             }
+            self.writing(move |tx| Ok(retention::forget_leaving(tx, &paused)?)).await?;
         }
-        while !stop.is_cancelled() {
-            let at = place.clone();
-            let removed = self.writing(move |tx| {
-                let mut place = at.clone();
-                let purged = retention::batch(tx, &keep, now, &mut place, BATCH)?;
-                Ok((purged, place))
-            });
-            let (purged, next) = removed.await?;
-            place = next;
+        Ok(())
+    }
+
+    /// Removes what was found, a little in each transaction. False when nothing was removed.
+    async fn remove_found(
+        &self,
+        items: Vec<retention::Item>,
+        keep: Retention,
+        now: Timestamp,
+        stop: &CancellationToken,
+        all: &mut Purged,
+        told: &(impl Fn(&Purged) + Send + Sync),
+    ) -> Result<bool> {
+        let (items, mut done, mut any) = (Arc::new(items), 0, false);
+        while done < items.len() && !stop.is_cancelled() {
+            let (left, from) = (Arc::clone(&items), done);
+            let removed = self.writing(move |tx| Ok(retention::remove(tx, &left[from..], &keep, now, Instant::now() + HELD)?));
+            let (mut purged, count) = removed.await?;
+            done += count;
             if purged.is_empty() {
-                break;
+                continue;
             }
-            if let Err(error) = remove_noted(self, purged.files.clone()).await {
+            any = true;
+            if let Err(error) = remove_noted(self, std::mem::take(&mut purged.files)).await {
                 tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
             }
             all.add(purged);
-            told(&all);
+            told(all);
         }
-        self.remove_left_files(now, &stop).await?;
-        Ok(all)
+        Ok(any)
     }
 
     /// Removes files that nothing refers to and that were not removed when their rows were.
@@ -113,6 +213,11 @@ impl Studio {
         if !engine::cancel_paused(self.world(), &scope.tenant, run, fence, None).await? {
             return Ok(false);
         }
+        self.remove_cancelled(&scope.tenant, run).await
+    }
+
+    async fn remove_cancelled(&self, tenant: &str, run: Id) -> Result<bool> {
+        let scope = Scope { tenant: tenant.into(), user: None };
         match self.delete_run(&scope, &run.to_string()).await {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.kind, Kind::InvalidState | Kind::NotFound) => Ok(false),
@@ -123,15 +228,16 @@ impl Studio {
     /// Removes node checkpoints of every tenant: those that have expired, or all. How many there were.
     ///
     /// # Errors
-    /// The store.
+    /// As [`Studio::time_of_purge`], unless all are meant.
     pub async fn purge_checkpoints(&self, all: bool) -> Result<u64> {
-        if all {
-            return self.writing(|tx| Ok(checkpoints::delete_all(tx)?)).await;
-        }
-        let now = self.world().clock.now();
+        let now = if all { None } else { Some(self.time_of_purge(false).await?) };
         let mut count = 0;
         loop {
-            let removed = self.writing(move |tx| Ok(checkpoints::delete_expired(tx, now, BATCH)?)).await?;
+            let removed = self.writing(move |tx| match now {
+                Some(now) => Ok(checkpoints::delete_expired(tx, now, BATCH)?),
+                None => Ok(checkpoints::delete_any(tx, BATCH)?),
+            });
+            let removed = removed.await?;
             count += removed;
             if removed < BATCH as u64 {
                 return Ok(count);

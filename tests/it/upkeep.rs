@@ -10,7 +10,7 @@ use wfstudio::clock::{Clock, SystemClock};
 use wfstudio::model::{Id, Timestamp};
 use wfstudio::store::upkeep::retention::Purged;
 use wfstudio::studio::runs::requests::ResumeRequest;
-use wfstudio::studio::{Examination, Level, Options, Scope, TraceQuery};
+use wfstudio::studio::{Examination, Level, Options, Scope, TraceQuery, Upload};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::config;
@@ -27,7 +27,9 @@ impl Clock for Ahead {
     }
 
     fn id(&self) -> Id {
-        self.0.id()
+        let (high, low) = self.0.id().0.as_u64_pair();
+        let at = u64::try_from(self.now().0).expect("a time");
+        Id::v7(at, (high & 0xfff) as u16, low)
     }
 
     fn random(&self, into: &mut [u8]) {
@@ -41,6 +43,23 @@ fn later(folder: &Path, settings: Value, ahead: i64) -> Studio {
     let clock: Arc<dyn Clock> = Arc::new(Ahead(SystemClock::default(), ahead));
     let options = Options { clock: Some(clock), ..Options::default() };
     Studio::open_with(config(settings, path.to_str().expect("a path")), options).expect("a studio")
+}
+
+/// A purge so many milliseconds later. Where a server says what time it is, it is told the time.
+async fn purged(studio: &Studio, ahead: i64) -> Purged {
+    purge_telling(studio, ahead, |_| ()).await
+}
+
+async fn purge_telling(studio: &Studio, ahead: i64, told: impl Fn(&Purged) + Send + Sync) -> Purged {
+    let (stop, now) = (CancellationToken::new(), Timestamp(SystemClock::default().now().0 + ahead));
+    let done = if on_a_server() { studio.purge_at(now, stop, told).await } else { studio.purge_telling(stop, told).await };
+    done.expect("a purge")
+}
+
+async fn purgeable(studio: &Studio, ahead: i64) -> Purged {
+    let now = Timestamp(SystemClock::default().now().0 + ahead);
+    let counted = if on_a_server() { studio.purgeable_at(now).await } else { studio.purgeable().await };
+    counted.expect("counts")
 }
 
 async fn known(studio: &Studio, run: &str) -> bool {
@@ -70,26 +89,28 @@ async fn retention_removes_what_is_old_and_never_what_is_at_work() {
     let three = three(&story).await;
 
     let keeps = later(folder.path(), json!({"worker": {"in_process": false}}), 400 * DAY);
-    let removed = keeps.purge(CancellationToken::new()).await.expect("a purge");
+    // Nothing was made for so long: somebody must say that the clock is right.
+    let now = keeps.time_of_purge(true).await.expect("a time");
+    let removed = keeps.purge_at(now, CancellationToken::new(), |_| ()).await.expect("a purge");
     assert_eq!((removed.runs, removed.threads), (0, 0), "nothing is configured to go");
 
     let settings = json!({"worker": {"in_process": false}, "retention": {"runs_days": 5}});
     let early = later(folder.path(), settings.clone(), 4 * DAY);
-    assert_eq!(early.purge(CancellationToken::new()).await.expect("a purge").runs, 0, "it is not old enough");
+    assert_eq!(purged(&early, 4 * DAY).await.runs, 0, "it is not old enough");
     let late = later(folder.path(), settings, 6 * DAY);
-    assert_eq!(late.purgeable().await.expect("counts").runs, 1);
+    assert_eq!(purgeable(&late, 6 * DAY).await.runs, 1);
     assert!(known(&late, &three.over).await, "counting removes nothing");
-    assert_eq!(late.purge(CancellationToken::new()).await.expect("a purge").runs, 1);
+    assert_eq!(purged(&late, 6 * DAY).await.runs, 1);
     let left = [known(&late, &three.over).await, known(&late, &three.paused).await, known(&late, &three.working).await];
     assert_eq!(left, [false, true, true]);
 
     let settings = json!({"worker": {"in_process": false}, "retention": {"paused_days": 5, "threads_days": 5}});
     let late = later(folder.path(), settings, 6 * DAY);
-    assert_eq!(late.purgeable().await.expect("counts").runs, 1);
-    let removed = late.purge(CancellationToken::new()).await.expect("a purge");
+    assert_eq!(purgeable(&late, 6 * DAY).await.runs, 1);
+    let removed = purged(&late, 6 * DAY).await;
     assert_eq!((removed.runs, removed.threads), (1, 2), "the thread of the run at work stays");
     assert!(!known(&late, &three.paused).await && known(&late, &three.working).await);
-    let again = late.purge(CancellationToken::new()).await.expect("a purge");
+    let again = purged(&late, 6 * DAY).await;
     assert_eq!((again.runs, again.threads), (0, 0));
     let _status = story.cancel(&three.working).await;
 }
@@ -115,7 +136,7 @@ async fn a_purge_leaves_what_is_answered_while_it_is_at_work() {
             });
         });
     };
-    let removed = late.purge_telling(CancellationToken::new(), answer).await.expect("a purge");
+    let removed = purge_telling(&late, 6 * DAY, answer).await;
     assert_eq!(removed.runs, 1, "what waited all the time");
     assert_eq!([known(&late, &first).await, known(&late, &second).await, known(&late, &third).await], [false, true, true]);
     let status = async |run: &str| late.trace(&Scope::default(), run, TraceQuery::default()).await.expect("a trace")["trace"]["status"].clone();
@@ -135,9 +156,92 @@ async fn a_purge_that_is_stopped_goes_on_with_the_next() {
     let stop = CancellationToken::new();
     stop.cancel();
     assert_eq!(late.purge(stop).await.expect("a purge").runs, 0);
-    assert_eq!(late.purge(CancellationToken::new()).await.expect("a purge").runs, 130, "more than one batch");
+    assert_eq!(purged(&late, 2 * DAY).await.runs, 130, "more than one batch");
     let usage = late.usage_run(&Scope::default(), &Id::v7(0, 0, 0).to_string()).await;
     assert!(usage.is_err());
+}
+
+/// The same database where the clock is a year ahead: on a server its clock is asked, elsewhere that is more than anything in it can tell.
+#[tokio::test]
+async fn a_clock_that_is_a_year_ahead_removes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let three = three(&story).await;
+    let settings = json!({"worker": {"in_process": false}, "retention": {"runs_days": 30, "paused_days": 30, "threads_days": 30}});
+    let ahead = later(folder.path(), settings.clone(), 365 * DAY);
+    // It also makes runs while its clock is ahead: they say nothing about the time of the others.
+    let graph = wfstudio::model::sketch::graph("start -> stop").expect("a graph");
+    let bench = crate::support::Bench { studio: ahead.clone(), scope: Scope::default() };
+    let made = bench.start(&bench.workflow(graph).await, json!({"message": "hi"})).await.run.to_string();
+    Story::of(bench).settle(&made).await;
+    match ahead.purge(CancellationToken::new()).await {
+        Ok(removed) => assert_eq!((removed.runs, removed.threads), (0, 0), "{removed:?}"),
+        Err(error) => assert!(!on_a_server() && error.message.contains("clock"), "{error}"),
+    }
+    for run in [&three.over, &three.paused, &three.working] {
+        assert!(known(&ahead, run).await, "a clock that is wrong deletes nothing");
+    }
+    if !on_a_server() {
+        assert!(ahead.purgeable().await.is_err(), "what would be counted is wrong, too");
+        let now = ahead.time_of_purge(true).await.expect("a time");
+        let removed = ahead.purge_at(now, CancellationToken::new(), |_| ()).await.expect("a purge");
+        assert_eq!(removed.runs, 2, "somebody says that it is right");
+        ahead.purge(CancellationToken::new()).await.expect("it was right a moment ago");
+    }
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
+async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
+    if on_a_server() {
+        return;
+    }
+    let (folder, copies) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let story = Story::of(crate::support::Bench::on_disk(settings.clone(), folder.path()));
+    let three = three(&story).await;
+    let queued = story.queue("start -> llm_1{provider: script, model: echo} -> stop").await;
+    let (studio, scope) = (&story.bench.studio, Scope::default());
+    let upload = Upload { name: Some("note.txt".into()), mime_type: Some("text/plain".into()), kind: None, bytes: "hello".into() };
+    let file = studio.upload(&scope, upload).await.expect("a file")["storage_key"].as_str().expect("a key").to_owned();
+    let copy = copies.path().join("monday.sqlite");
+    let made = studio.backup(&copy).await.expect("a backup");
+    let files = |made: wfstudio::store::upkeep::backup::Backup| made.files.map(|files| (files.folder, files.copied, files.kept, files.missing));
+    assert_eq!((made.resting, files(made)), (2, Some((copies.path().join("attachments"), 1, 0, 0))));
+    let again = studio.backup(&copies.path().join("tuesday.sqlite")).await.expect("a backup");
+    assert_eq!(files(again), Some((copies.path().join("attachments"), 0, 1, 0)), "a file never changes");
+
+    let studio = Studio::open(config(settings, copy.to_str().expect("a path"))).expect("a studio");
+    let other = Story::of(crate::support::Bench { studio, scope: scope.clone() });
+    let studio = &other.bench.studio;
+    assert_eq!(&studio.attachment(&scope, &file).await.expect("a file").bytes[..], b"hello");
+    assert_eq!(studio.take_over().await.expect("a look"), 1);
+    assert_eq!(studio.world().work().await.expect("a look").map(|run| run.to_string()), Some(queued.clone()));
+    for (run, code) in [(&three.working, "in_doubt"), (&queued, "worker_lost")] {
+        other.join(run).await;
+        let trace = other.trace(run).await;
+        assert_eq!((&trace["trace"]["status"], &trace["trace"]["error"]["code"]), (&json!("failed"), &json!(code)), "{}", trace["trace"]);
+    }
+    assert_eq!(other.trace(&three.paused).await["trace"]["status"], "awaiting_input");
+    let told = other.retry(&queued, json!({})).await;
+    assert!(told.contains("trace_completed"), "a person decides that it goes on here: {told}");
+    assert_eq!(story.trace(&three.working).await["trace"]["status"], "running", "the original goes on");
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
+async fn runs_of_a_restored_database_are_put_to_rest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let story = Story::of(crate::support::Bench::on_disk(settings, folder.path()));
+    let queued = story.queue("start -> stop").await;
+    let studio = &story.bench.studio;
+    assert_eq!(studio.put_runs_to_rest().await.expect("a change"), 1);
+    assert_eq!(studio.world().work().await.expect("a look").map(|run| run.to_string()), Some(queued.clone()));
+    story.join(&queued).await;
+    assert_eq!(story.trace(&queued).await["trace"]["error"]["code"], "worker_lost");
+    let told = story.retry(&queued, json!({})).await;
+    assert!(told.contains("trace_completed"), "{told}");
 }
 
 fn worst(found: &wfstudio::studio::Diagnosis, name: &str) -> Option<(Level, String)> {

@@ -247,11 +247,11 @@ impl World {
         }
     }
 
-    /// Waits; false when the engine has no time left. Leases are kept while runs are brought to a stop.
+    /// Waits; false when the engine has given its runs back. Until then they are its own, and their leases are kept.
     async fn pause(&self, time: Duration) -> bool {
         tokio::select! {
             () = tokio::time::sleep(time) => true,
-            () = self.hurry.cancelled() => false,
+            () = self.gone.cancelled() => false,
         }
     }
 
@@ -335,6 +335,7 @@ impl World {
     /// Gives back all runs that are held here, at once and without waiting: nothing more is written of them. Those that are not driven yet, because they
     /// are being claimed or somebody's answer is being stored, are given back behind everything else that is still written.
     pub(crate) fn abandon(&self) {
+        self.gone.cancel();
         let at_work: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
         let until = Instant::now() + MIDDLE;
         let put_down = |journal: Arc<Journal>| {

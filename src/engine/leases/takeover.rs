@@ -206,11 +206,14 @@ impl World {
         let (telling, passing) = (loaded.telling(self, false), Passing::since(&*self.clock, self.clock.now()));
         let start = Start { telling, told: Vec::new(), failed: loaded.failed(), stored, place, passing };
         let began = run.status == Status::Queued || !taken_over;
-        let (takeovers, doubts) = (row.takeovers, run.in_doubt());
+        let rests = row.takeovers >= queue::RESTS;
+        let (takeovers, doubts) = (queue::takeovers(row.takeovers), run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers, worked_ms: Some(row.working_ms) } };
         let mut prelude = vec![first];
         if row.cancel_requested {
             prelude.push(Event::Cancelled { node: node_at_work(&run) });
+        } else if rests {
+            prelude.push(Event::Failed { fault: copied(&doubts), node: None });
         } else if taken_over && let Some(fault) = hopeless(self, takeovers, &doubts) {
             prelude.push(Event::Failed { fault, node: None });
         }
@@ -222,6 +225,14 @@ impl World {
 /// No lease can end later than this, where one that begins now ends at `until`.
 fn far(now: Timestamp, until: Timestamp) -> Timestamp {
     Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE))
+}
+
+/// Why a run does not go on in a copy of its database.
+fn copied(doubts: &[DoubtfulCall]) -> Fault {
+    let text = "this database is a copy or was restored, and the run may have gone on since in the original; retry it if it is to go on here";
+    let mut fault = Fault::new(if doubts.is_empty() { FaultCode::WorkerLost } else { FaultCode::InDoubt }, text);
+    fault.calls = doubts.to_vec();
+    fault
 }
 
 /// Why a run that was taken over cannot go on.

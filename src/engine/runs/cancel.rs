@@ -151,7 +151,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
     let mut events = Vec::with_capacity(2);
     // The time since its owner left does not count as working time.
     if run.status == Status::Running {
-        events.push(Event::TakenOver { count: loaded.row.takeovers, worked_ms: Some(loaded.row.working_ms) });
+        events.push(Event::TakenOver { count: queue::takeovers(loaded.row.takeovers), worked_ms: Some(loaded.row.working_ms) });
         events.push(Event::Cancelled { node: node_at_work(&run) });
     } else {
         events.push(Event::Cancelled { node: run.pauses().first().map(|(_, pause)| Arc::clone(&pause.node)) });

@@ -32,7 +32,8 @@ impl World {
     /// Drops what is old now.
     pub(crate) async fn drop_old_text(&self) -> Result<()> {
         let kept = i64::try_from(self.config.async_progress.ttl).unwrap_or(i64::MAX).saturating_mul(1000);
-        let before = Timestamp(self.clock.now().0.saturating_sub(kept));
+        self.store.know_time().await?;
+        let before = Timestamp(self.common_time().0.saturating_sub(kept));
         while self.store.read(move |tx| log::any_tokens(tx, before)).await? {
             // Runs that another transaction holds are passed over; the next look finds them.
             if self.store.write(move |tx| log::expire_tokens(tx, before, AT_ONCE)).await? == 0 {

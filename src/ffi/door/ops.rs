@@ -205,8 +205,9 @@ async fn health(studio: &Studio, request: Map<String, Value>) -> Result<Vec<u8>,
 /// A backup of the database by the library, because no other program may open the file.
 async fn backup(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
     let path = required(request, "path")?;
-    studio.world().store.backup(Path::new(path)).await.map_err(Error::from)?;
-    Ok(json!({"path": path}).to_string().into_bytes())
+    let made = studio.backup(Path::new(path)).await?;
+    let files = made.files.map(|files| files.json());
+    Ok(json!({"path": path, "attachments": files, "resting_runs": made.resting}).to_string().into_bytes())
 }
 
 /// Executes one queued run, or one with an expired lease, until it pauses or ends: for hosts with short processes.

@@ -106,16 +106,28 @@ pub fn part(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, skipped: u64, most
     Ok(found.flatten())
 }
 
+/// Holds the row of a file until this transaction ends, so that nobody removes the file or begins to use it meanwhile; false when there is none.
+/// A server has room for the locks of any number of rows, but not for as many others.
+fn hold(tx: &mut Tx<'_>, tenant: &str, file: &str) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #attachments WHERE tenant = $1 AND storage_key = $2{| FOR UPDATE}",
+        params![tenant, file],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Refuses when a file was removed; otherwise it stays until this transaction ends.
 pub fn must_be_kept(tx: &mut Tx<'_>, tenant: &str, file: &str) -> Result<(), StoreError> {
-    tx.alone("file", file)?;
-    let found = tx.query_one("SELECT 1 FROM #attachments WHERE tenant = $1 AND storage_key = $2", params![tenant, file], |_| Ok(()))?;
-    found.ok_or_else(|| StoreError::FileRemoved(file.to_owned()))
+    if hold(tx, tenant, file)? { Ok(()) } else { Err(StoreError::FileRemoved(file.to_owned())) }
 }
 
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
-    tx.alone("file", file)?;
+    // Only one connection at a time writes to a file of SQLite.
+    if !tx.is_file() {
+        tx.send("SELECT 1 FROM #attachments WHERE tenant = $1 AND storage_key = $2 FOR UPDATE", params![tenant, file])?;
+    }
     tx.send(
         "INSERT INTO #attachment_uses (tenant, storage_key, owner_kind, owner) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (tenant, storage_key, owner_kind, owner) DO NOTHING",
@@ -140,7 +152,7 @@ pub fn in_use(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, 
 
 /// Who refers to a file that is about to be removed, as kind and id; at most `limit`. Until this transaction ends, nobody begins to.
 pub fn used_by(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
-    tx.alone("file", storage_key)?;
+    hold(tx, tenant, storage_key)?;
     tx.query(
         "SELECT owner_kind, owner FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2 ORDER BY owner_kind, owner LIMIT $3",
         params![tenant, storage_key, limit as u64],
@@ -157,8 +169,7 @@ pub(in crate::store) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> R
     )?;
     let mut gone = Vec::new();
     for file in files {
-        tx.alone("file", &file)?;
-        if !in_use(tx, tenant, &file)? && delete(tx, tenant, &file)? {
+        if hold(tx, tenant, &file)? && !in_use(tx, tenant, &file)? && delete(tx, tenant, &file)? {
             gone.push(file);
         }
     }
@@ -203,6 +214,15 @@ pub fn due_to_remove(
     )
 }
 
+/// Files whose bytes are in the folder, behind a number: number, tenant, storage key.
+pub fn in_folder(tx: &mut Tx<'_>, after: i64, limit: usize) -> Result<Vec<(i64, String, String)>, StoreError> {
+    tx.query(
+        "SELECT no, tenant, storage_key FROM #attachments WHERE no > $1 AND content IS NULL ORDER BY no LIMIT $2",
+        params![after, limit as u64],
+        |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.text(2)?.to_owned())),
+    )
+}
+
 /// Bytes that were noted are gone from their folder, or belong to a file.
 pub fn removed(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<(), StoreError> {
     tx.execute("DELETE FROM #files_to_remove WHERE tenant = $1 AND storage_key = $2", params![tenant, storage_key]).map(drop)
@@ -244,27 +264,29 @@ pub fn count_old(tx: &mut Tx<'_>, unused_before: Timestamp, used_before: Option<
     Ok(found.unwrap_or(0))
 }
 
-/// Removes files that are too old, at most `limit`; gives tenant and storage key of each. Messages may still name a used one.
-pub fn delete_old(
+/// Files that are too old, at most `limit`: tenant and storage key of each, and whether it was ever used.
+pub fn old(
     tx: &mut Tx<'_>,
     unused_before: Timestamp,
     used_before: Option<Timestamp>,
     limit: usize,
-) -> Result<Vec<(String, String)>, StoreError> {
-    let old = tx.query(
+) -> Result<Vec<(String, String, bool)>, StoreError> {
+    tx.query(
         old_files!("a.tenant, a.storage_key, a.used", " LIMIT $3"),
         params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0), limit as u64],
         |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.truth(2)?)),
-    )?;
-    let mut gone = Vec::new();
-    for (tenant, file, used) in old {
-        tx.alone("file", &file)?;
-        // Somebody may have begun to use it since it was found.
-        let is_free = if used { !is_needed(tx, &tenant, &file)? } else { !in_use(tx, &tenant, &file)? };
-        if is_free && delete(tx, &tenant, &file)? {
-            tx.execute("DELETE FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2", params![&tenant, &file])?;
-            gone.push((tenant, file));
-        }
+    )
+}
+
+/// Removes a file that was found to be too old; false when somebody has begun to use it since. Messages may still name a used one.
+pub fn delete_free(tx: &mut Tx<'_>, tenant: &str, file: &str, used: bool) -> Result<bool, StoreError> {
+    if !hold(tx, tenant, file)? {
+        return Ok(false);
     }
-    Ok(gone)
+    let is_free = if used { !is_needed(tx, tenant, file)? } else { !in_use(tx, tenant, file)? };
+    if !is_free || !delete(tx, tenant, file)? {
+        return Ok(false);
+    }
+    tx.execute("DELETE FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2", params![tenant, file])?;
+    Ok(true)
 }

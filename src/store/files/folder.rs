@@ -20,6 +20,17 @@ const AT_ONCE: usize = 8;
 /// How long work waits for one of them.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What became of a file that should be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// It was.
+    Now,
+    /// It was there already.
+    Before,
+    /// There are no bytes to copy.
+    Missing,
+}
+
 /// The folder.
 #[derive(Clone, Debug)]
 pub struct FileRoom {
@@ -89,6 +100,27 @@ impl FileRoom {
         }
         file.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Copies the bytes of a key into another folder, where they are not there yet.
+    pub fn copy(&self, other: &Self, tenant: &str, key: &str) -> io::Result<Copied> {
+        let size = match fs::metadata(self.path(tenant, key)) {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Copied::Missing),
+            Err(error) => return Err(error),
+        };
+        if fs::metadata(other.path(tenant, key)).is_ok_and(|found| found.len() == size) {
+            return Ok(Copied::Before);
+        }
+        match self.get(tenant, key) {
+            Ok(bytes) => {
+                // An earlier copy may have been interrupted.
+                other.remove(tenant, key)?;
+                other.put(tenant, key, &bytes).map(|()| Copied::Now)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Copied::Missing),
+            Err(error) => Err(error),
+        }
     }
 
     /// Forgets a key, also one that was not stored to its end; there may be nothing to forget.

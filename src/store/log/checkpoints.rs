@@ -126,7 +126,10 @@ pub fn delete_expired(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u
     )
 }
 
-/// Removes the results of every run of every tenant; says how many.
-pub fn delete_all(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
-    tx.execute("DELETE FROM #workflow_checkpoints", params![])
+/// Removes results of every run of every tenant, at most `limit`; says how many.
+pub fn delete_any(tx: &mut Tx<'_>, limit: usize) -> Result<u64, StoreError> {
+    tx.execute(
+        "DELETE FROM #workflow_checkpoints WHERE key IN (SELECT key FROM #workflow_checkpoints LIMIT $1)",
+        params![limit as u64],
+    )
 }

@@ -224,6 +224,24 @@ pub fn release_all(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
     .map(drop)
 }
 
+/// Takeovers of a run that rests since its database was copied or restored: what it did since in the original is not known.
+pub const RESTS: u32 = 1_000_000;
+
+/// The takeovers of a run as they are told.
+#[must_use]
+pub const fn takeovers(stored: u32) -> u32 {
+    if stored < RESTS { stored } else { 0 }
+}
+
+/// Puts queued runs and runs at work to rest, of every tenant: who takes one ends it, so that a person decides whether it goes on here.
+pub fn put_to_rest(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    tx.execute(
+        "UPDATE #runs SET takeovers = $1, fence = fence + 1, owner = NULL, lease_until = CASE WHEN status = 'running' THEN 0 END \
+         WHERE status IN ('queued', 'running') AND parent IS NULL",
+        params![RESTS],
+    )
+}
+
 /// Puts a run back into the queue that was claimed from it, and that nothing was done with since.
 pub fn unclaim(tx: &mut Tx<'_>, run: &Id, fence: i64, now: Timestamp) -> Result<(), StoreError> {
     tx.execute(

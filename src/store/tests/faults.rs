@@ -130,35 +130,6 @@ fn a_store_that_was_closed_is_one_file() {
     }
 }
 
-#[test]
-fn a_backup_is_a_whole_database() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store_in(&folder);
-    with_run(&store);
-    let copy = folder.path().join("copy.sqlite");
-    block(store.backup(&copy)).unwrap();
-    assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o600);
-    assert!(matches!(block(store.backup(&copy)), Err(StoreError::Place(_))));
-    let second = Store::open(StoreSettings::file(copy));
-    assert_eq!(read(&second, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
-}
-
-#[test]
-fn a_backup_that_comes_second_leaves_the_first_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store_in(&folder);
-    with_run(&store);
-    let settings = StoreSettings::file(folder.path().join("studio.sqlite"));
-    let copy = folder.path().join("copy.sqlite");
-    let made = || crate::store::db::sqlite::copy(&settings, copy.to_str().unwrap());
-    assert_eq!(made(), Ok(()));
-    assert!(matches!(made(), Err(StoreError::Place(_))), "both looked before the file was there");
-    let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert!(names().all(|name| !name.ends_with(".tmp")), "{:?}", names().collect::<Vec<_>>());
-    let second = Store::open(StoreSettings::file(copy.clone()));
-    assert_eq!(read(&second, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
-}
-
 /// The error of a first use, as hosts see it.
 fn refusal(path: &Path) -> (StoreError, Error) {
     let settings = StoreSettings { busy_timeout: Duration::from_millis(50), ..StoreSettings::file(path) };

@@ -11,6 +11,7 @@ mod searches;
 mod server;
 mod sizes;
 mod turns;
+mod upkeep;
 mod usages;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tests of definitions, threads, files, passages, keys, the outbox and retention.
+//! Tests of definitions, threads, files, passages, keys and the outbox.
 
 use serde_json::json;
 
@@ -12,8 +12,7 @@ use crate::store::knowledge::passages::{self, Passage};
 use crate::store::log;
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 use crate::store::upkeep::request_keys::{RequestKey, Seen};
-use crate::store::upkeep::retention::{Place, Retention};
-use crate::store::upkeep::{outbox, request_keys, retention};
+use crate::store::upkeep::{outbox, request_keys};
 
 fn memory() -> Store {
     fresh()
@@ -196,7 +195,7 @@ fn threads_are_listed_by_latest_activity() {
     .unwrap();
 }
 
-fn file(key: &str) -> AttachmentRow {
+pub(super) fn file(key: &str) -> AttachmentRow {
     AttachmentRow {
         storage_key: key.into(),
         user_id: Some("u".into()),
@@ -226,8 +225,9 @@ fn a_file_lives_as_long_as_something_refers_to_it() {
         assert_eq!(runs::delete(tx, "t", &id(1))?, ["run"]);
         assert_eq!(attachments::get(tx, "t", "run")?, None);
         assert_eq!(threads::delete(tx, "t", &id(800))?, ["both"]);
-        assert_eq!(attachments::delete_old(tx, Timestamp(1000), None, 9)?, []);
-        assert_eq!(attachments::delete_old(tx, Timestamp(1001), None, 9)?, [("t".to_owned(), "unused".to_owned())]);
+        assert_eq!(attachments::old(tx, Timestamp(1000), None, 9)?, []);
+        assert_eq!(attachments::old(tx, Timestamp(1001), None, 9)?, [("t".to_owned(), "unused".to_owned(), false)]);
+        assert!(attachments::delete_free(tx, "t", "unused", false)? && !attachments::delete_free(tx, "t", "unused", false)?);
         assert_eq!((attachments::get(tx, "t", "unused")?, attachments::content(tx, "t", "unused")?), (None, None));
         Ok(())
     })
@@ -337,38 +337,6 @@ fn a_checkpoint_is_found_until_it_expires() {
         assert!(found(tx, "t", "b", i64::MAX)?.is_some());
         runs::delete(tx, "t", &id(1))?;
         assert_eq!(checkpoints::list(tx, "t", None, 9)?, []);
-        Ok(())
-    })
-    .unwrap();
-}
-
-#[test]
-fn retention_removes_what_is_too_old_and_nothing_else() {
-    const DAY: i64 = 86_400_000;
-    write(&memory(), |tx| {
-        attachments::insert(tx, "t", &file("said"), None)?;
-        for (number, status) in [(1, "completed"), (2, "completed"), (3, "awaiting_input"), (4, "running")] {
-            runs::insert(tx, &RunRow { thread: id(800 + number), ..run(number) })?;
-            threads::begin(tx, "t", &id(800 + number), &of((EntityKind::Workflow, &id(900)), None), Timestamp(5))?;
-            let rested_at = Some(Timestamp(if number == 2 { 9 * DAY } else { DAY }));
-            let files = if number == 1 { vec!["said".into()] } else { Vec::new() };
-            append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, files, ..growth(number, 0, 1) })?;
-        }
-        attachments::insert(tx, "t", &file("unused"), None)?;
-        let keep = Retention { runs_days: 5, paused_days: 8, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
-        let (late, mut place) = (Timestamp(10 * DAY), Place::default());
-        assert!(retention::batch(tx, &keep, Timestamp(DAY), &mut place, 9)?.is_empty());
-        let would = retention::count(tx, &keep, late)?;
-        assert_eq!((would.runs, would.threads, would.attachments), (2, 2, 1), "a paused one, too");
-        let purged = retention::batch(tx, &keep, late, &mut place, 9)?;
-        assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 2));
-        assert_eq!(purged.files, [("t".to_owned(), "said".to_owned()), ("t".to_owned(), "unused".to_owned())]);
-        assert!(retention::batch(tx, &keep, late, &mut place, 9)?.is_empty());
-        assert_eq!(runs::get(tx, "t", &id(1))?, None);
-        assert!(runs::get(tx, "t", &id(2))?.is_some() && threads::get(tx, "t", &id(803))?.is_some());
-        let fence = runs::get(tx, "t", &id(3))?.map_or(0, |row| row.fence);
-        assert_eq!(retention::paused_before(tx, &keep, late, &mut place, 9)?, [("t".to_owned(), id(3), fence)]);
-        assert_eq!(retention::paused_before(tx, &keep, late, &mut place, 9)?, []);
         Ok(())
     })
     .unwrap();

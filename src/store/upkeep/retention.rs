@@ -1,6 +1,8 @@
-//! Owns retention (`retention.*`): the statements that find and delete expired rows, in batches.
+//! Owns retention (`retention.*`): the statements that find what is too old, and those that delete it, a little in each transaction.
 //!
 //! An interrupted purge starts again from the beginning: deleted rows are gone, the others are found again.
+
+use std::time::Instant;
 
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Tx, params};
@@ -76,8 +78,21 @@ impl Purged {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     run: String,
+    runs_done: bool,
     paused: String,
-    thread: (i64, i64),
+    thread: i64,
+    threads_done: bool,
+}
+
+/// Something that is too old.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A run of a tenant.
+    Run(String, Id),
+    /// A thread of a tenant.
+    Thread(String, Id),
+    /// A file: its tenant, its storage key, and whether it was ever used.
+    File(String, String, bool),
 }
 
 /// The times before which each kind is too old.
@@ -110,18 +125,32 @@ fn first_id(at: i64) -> String {
     Id::v7(u64::try_from(at).unwrap_or(0), 0, 0).to_string()
 }
 
-fn run_row(row: &crate::store::Row<'_>) -> Result<(String, Id), StoreError> {
-    Ok((row.text(0)?.to_owned(), row.id(1)?))
+/// When a run was made, as its id says.
+fn made_at(run: Id) -> i64 {
+    i64::try_from(run.0.as_u64_pair().0 >> 16).unwrap_or(i64::MAX)
+}
+
+/// Ids of runs that may be at rest for so long: those that were made before, and those that were made while a clock was ahead.
+fn ranges(before: i64, now: Timestamp) -> [(String, String); 2] {
+    let ahead = now.0.saturating_add(DAY_MS);
+    [(String::new(), first_id(before)), (first_id(ahead), "g".to_owned())]
 }
 
 /// Runs that are over for longer than they may be kept, after a place.
-fn runs_before(tx: &mut Tx<'_>, before: i64, after: &str, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
-    tx.query(
-        "SELECT tenant, id FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled') \
-         AND rested_at < $3 ORDER BY id LIMIT $4",
-        params![after, &first_id(before), before, limit as u64],
-        run_row,
-    )
+fn runs_before(tx: &mut Tx<'_>, before: i64, now: Timestamp, after: &str, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
+    let mut all = Vec::new();
+    for (first, last) in ranges(before, now) {
+        all.extend(tx.query(
+            "SELECT tenant, id FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled') \
+             AND rested_at < $3 ORDER BY id LIMIT $4",
+            params![after.max(first.as_str()), &last, before, (limit - all.len()) as u64],
+            |row| Ok((row.text(0)?.to_owned(), row.id(1)?)),
+        )?);
+        if all.len() == limit {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// A paused run: its tenant, its id, its fence.
@@ -130,63 +159,166 @@ pub type Paused = (String, Id, i64);
 /// Paused runs that nobody answered for longer than they may wait: they are cancelled, then removed. Moves the place on.
 pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Vec<Paused>, StoreError> {
     let Some(before) = Limits::of(keep, now).paused else { return Ok(Vec::new()) };
-    let found = tx.query(
-        "SELECT tenant, id, fence FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL \
-         AND status IN ('awaiting_input', 'awaiting_tool_approval') AND rested_at < $3 ORDER BY id LIMIT $4",
-        params![&place.paused, &first_id(before), before, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
-    )?;
+    let mut found: Vec<Paused> = Vec::new();
+    for (first, last) in ranges(before, now) {
+        found.extend(tx.query(
+            "SELECT tenant, id, fence FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL \
+             AND status IN ('awaiting_input', 'awaiting_tool_approval') AND rested_at < $3 ORDER BY id LIMIT $4",
+            params![place.paused.as_str().max(first.as_str()), &last, before, (limit - found.len()) as u64],
+            |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
+        )?);
+        if found.len() == limit {
+            break;
+        }
+    }
     if let Some((_, last, _)) = found.last() {
         place.paused = last.to_string();
     }
     Ok(found)
 }
 
-/// A thread with its tenant, and its place: when it was used last, and its number.
-type Aged = (String, Id, (i64, i64));
-
-/// Threads that nobody used for longer than they may be kept, after a place, those first that were not used for longest.
-fn threads_before(tx: &mut Tx<'_>, before: i64, (used, no): (i64, i64), limit: usize) -> Result<Vec<Aged>, StoreError> {
+/// Threads that nobody used for longer than they may be kept, after a place, with their numbers.
+fn threads_before(tx: &mut Tx<'_>, before: i64, after: i64, limit: usize) -> Result<Vec<(String, Id, i64)>, StoreError> {
     tx.query(
-        "SELECT tenant, id, updated_at, no FROM #threads t WHERE updated_at >= $1 AND (updated_at > $1 OR no > $2) AND updated_at < $3 \
+        "SELECT tenant, id, no FROM #threads t WHERE no > $1 AND updated_at < $2 \
          AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant AND r.thread = t.id \
-         AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY updated_at, no LIMIT $4",
-        params![used, no, before, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, (row.int(2)?, row.int(3)?))),
+         AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY no LIMIT $3",
+        params![after, before, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
     )
 }
 
-/// Removes one batch of what is too old and moves the place on; to be repeated until nothing is left.
-pub fn batch(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Purged, StoreError> {
-    let mut purged = Purged::default();
-    let limits = Limits::of(keep, now);
-    if let Some(before) = limits.runs {
-        for (tenant, run) in runs_before(tx, before, &place.run, limit)? {
-            place.run = run.to_string();
-            if delete::claim(tx, &tenant, &run)? {
-                let files = delete::delete(tx, &tenant, &run)?;
-                purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
+/// What is too old behind a place, at most `limit` of each kind; moves the place on. Nobody waits for this look: what it finds is looked at again
+/// when it is removed.
+pub fn find(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Vec<Item>, StoreError> {
+    let (limits, mut items) = (Limits::of(keep, now), Vec::new());
+    if let Some(before) = limits.runs.filter(|_| !place.runs_done) {
+        let found = runs_before(tx, before, now, &place.run, limit)?;
+        place.runs_done = found.len() < limit;
+        place.run = found.last().map_or_else(String::new, |(_, last)| last.to_string());
+        items.extend(found.into_iter().map(|(tenant, run)| Item::Run(tenant, run)));
+    }
+    if let Some(before) = limits.threads.filter(|_| !place.threads_done) {
+        let found = threads_before(tx, before, place.thread, limit)?;
+        place.threads_done = found.len() < limit;
+        place.thread = found.last().map_or(0, |(_, _, last)| *last);
+        items.extend(found.into_iter().map(|(tenant, thread, _)| Item::Thread(tenant, thread)));
+    }
+    let files = attachments::old(tx, Timestamp(limits.unused_files), limits.files.map(Timestamp), limit)?;
+    items.extend(files.into_iter().map(|(tenant, file, used)| Item::File(tenant, file, used)));
+    Ok(items)
+}
+
+/// Removes what was found, as far as it is still too old: at least one, and no more when it is later than `until`. With how many it is done.
+pub fn remove(tx: &mut Tx<'_>, items: &[Item], keep: &Retention, now: Timestamp, until: Instant) -> Result<(Purged, usize), StoreError> {
+    let (limits, mut purged, mut done) = (Limits::of(keep, now), Purged::default(), 0);
+    for item in items {
+        if done > 0 && Instant::now() >= until {
+            break;
+        }
+        done += 1;
+        let (tenant, files) = match item {
+            Item::Run(tenant, run) if delete::claim(tx, tenant, run)? => {
                 purged.runs += 1;
+                (tenant, delete::delete(tx, tenant, run)?)
             }
-        }
-    }
-    if let Some(before) = limits.threads {
-        for (tenant, thread, at) in threads_before(tx, before, place.thread, limit)? {
-            place.thread = at;
-            if let Some(files) = threads::delete_before(tx, &tenant, &thread, Timestamp(before))? {
-                purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
+            Item::Thread(tenant, thread) => {
+                let before = Timestamp(limits.threads.unwrap_or(i64::MIN));
+                let Some(files) = threads::delete_before(tx, tenant, thread, before)? else { continue };
                 purged.threads += 1;
+                (tenant, files)
             }
+            Item::File(tenant, file, used) if attachments::delete_free(tx, tenant, file, *used)? => (tenant, vec![file.clone()]),
+            Item::Run(..) | Item::File(..) => continue,
+        };
+        purged.attachments += files.len() as u64;
+        purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
+    }
+    Ok((purged, done))
+}
+
+/// Removes what has expired by itself, at most `limit` of each kind; to be repeated until nothing is left.
+pub fn expire(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, limit: usize) -> Result<Purged, StoreError> {
+    Ok(Purged {
+        checkpoints: checkpoints::delete_expired(tx, now, limit)?,
+        idempotency: request_keys::delete_expired(tx, now, limit)?,
+        tokens: log::expire_tokens(tx, Timestamp(Limits::of(keep, now).tokens), limit)?,
+        ..Purged::default()
+    })
+}
+
+/// A clock is believed as long as it is not further than this from the last moment that is known, in milliseconds: a purge each week is enough.
+pub const LEAP: i64 = 8 * DAY_MS;
+
+/// The last moment that is known: that of the last purge, or of runs that were made since without a gap that is longer than [`LEAP`]. None where nothing
+/// is known, and where a server says what time it is.
+pub fn known_time(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
+    if !tx.is_file() {
+        return Ok(None);
+    }
+    let purged = tx.query_one("SELECT value FROM #meta WHERE key = 'purged_at'", params![], |row| Ok(row.text(0)?.parse::<i64>().ok()))?;
+    let begin = match purged.flatten() {
+        Some(at) => Some(at),
+        None => tx.query_one("SELECT id FROM #runs ORDER BY id LIMIT 1", params![], |row| row.id(0))?.map(made_at),
+    };
+    let Some(mut known) = begin else { return Ok(None) };
+    loop {
+        let within = first_id(known.saturating_add(LEAP));
+        let next = tx.query_one("SELECT id FROM #runs WHERE id < $1 ORDER BY id DESC LIMIT 1", params![&within], |row| row.id(0))?;
+        match next.map(made_at) {
+            Some(at) if at > known => known = at,
+            _ => return Ok(Some(Timestamp(known))),
         }
     }
-    purged.attachments += purged.files.len() as u64;
-    let gone = attachments::delete_old(tx, Timestamp(limits.unused_files), limits.files.map(Timestamp), limit)?;
-    purged.attachments += gone.len() as u64;
-    purged.files.extend(gone);
-    purged.checkpoints = checkpoints::delete_expired(tx, now, limit)?;
-    purged.idempotency = request_keys::delete_expired(tx, now, limit)?;
-    purged.tokens = log::expire_tokens(tx, Timestamp(limits.tokens), limit)?;
-    Ok(purged)
+}
+
+/// Notes the time of a purge; it never goes back.
+pub fn note_time(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO #meta AS m (key, value) VALUES ('purged_at', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value \
+         WHERE CAST(m.value AS BIGINT) < CAST(excluded.value AS BIGINT)",
+        params![&now.0.to_string()],
+    )
+    .map(drop)
+}
+
+/// Notes paused runs that are about to be cancelled and removed: should this process die between the two, the next purge removes them.
+pub fn note_leaving(tx: &mut Tx<'_>, runs: &[Paused]) -> Result<(), StoreError> {
+    for (tenant, run, _) in runs {
+        tx.execute(
+            "INSERT INTO #meta (key, value) VALUES ('leaving:' || $1, $2) ON CONFLICT (key) DO NOTHING",
+            params![&run.to_string(), tenant],
+        )?;
+    }
+    Ok(())
+}
+
+/// They are gone, or stay.
+pub fn forget_leaving(tx: &mut Tx<'_>, runs: &[Paused]) -> Result<(), StoreError> {
+    for (_, run, _) in runs {
+        tx.execute("DELETE FROM #meta WHERE key = 'leaving:' || $1", params![&run.to_string()])?;
+    }
+    Ok(())
+}
+
+/// Noted runs that were cancelled and are still there. Notes of those that somebody answered, or that are gone, are forgotten.
+pub fn left(tx: &mut Tx<'_>) -> Result<Vec<(String, Id)>, StoreError> {
+    let noted = tx.query("SELECT value, substr(key, 9) FROM #meta WHERE key LIKE 'leaving:%'", params![], |row| {
+        Ok((row.text(0)?.to_owned(), row.id(1)?))
+    })?;
+    let mut left = Vec::new();
+    for (tenant, run) in noted {
+        let status = tx.query_one("SELECT status FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), &tenant], |row| {
+            Ok(row.text(0)?.to_owned())
+        })?;
+        match status.as_deref() {
+            Some("cancelled") => left.push((tenant, run)),
+            // Another purge may be about to cancel it.
+            Some("awaiting_input" | "awaiting_tool_approval") => {}
+            _ => forget_leaving(tx, &[(tenant, run, 0)])?,
+        }
+    }
+    Ok(left)
 }
 
 /// How much a purge would remove now. Files that go together with their runs or threads are not counted.

@@ -174,3 +174,35 @@ async fn an_answer_that_was_accepted_just_before_the_engine_ends_is_kept() {
     drop(studio);
     assert!(is_paid(folder.path(), &run).await, "an answer was accepted, and it is gone");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_are_kept_as_long_as_an_engine_that_closes_waits_for_its_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("studio.sqlite");
+    let opened = || {
+        let config = json!({"database": crate::place::database(path.to_str().unwrap()), "runs": {"lease_seconds": 1},
+            "timeouts": {"cancel_grace_ms": 20_000}, "worker": {"in_process": false}});
+        Studio::open(crate::config::Config::with(config).unwrap()).unwrap()
+    };
+    let studio = opened();
+    let ((asked, is_asked), (answers, answer)) = (oneshot::channel(), oneshot::channel());
+    let slow = async move {
+        asked.send(()).unwrap();
+        answer.await.map_err(|_| HostFailure::new("none came"))
+    };
+    let run = pay(&studio, Box::pin(slow), Box::pin(std::future::ready(()))).await;
+    is_asked.await.expect("the call is made");
+    // Most of its time to close is over: the call is cut, and may still answer.
+    studio.world().stopping.cancel();
+    studio.world().hurry.cancel();
+    let other = opened();
+    let until = std::time::Instant::now() + Duration::from_millis(2500);
+    while std::time::Instant::now() < until {
+        assert_eq!(other.take_over().await.unwrap(), 0, "somebody else took a run whose owner waits for its call");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    answers.send(json!("paid")).unwrap();
+    studio.shutdown(Duration::from_secs(5)).await;
+    drop(studio);
+    assert!(is_paid(folder.path(), &run).await, "its answer is kept");
+}

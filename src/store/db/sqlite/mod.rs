@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::store::db::currency;
+use crate::store::db::{Tx, currency};
 use crate::store::db::inspect::Found;
 use crate::store::error::StoreError;
 use crate::store::{StoreSettings, Synchronous};
@@ -311,12 +311,21 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Copies the database, as it is at one moment, into a new file that only its owner can read. The file appears when it is whole, and never
-/// in place of another one.
-pub(in crate::store) fn copy(settings: &StoreSettings, target: &str) -> Result<(), StoreError> {
-    let _guard = crate::store::db::fork::enter();
+/// So many steps of SQLite's machine lie between two looks whether somebody wants to fork.
+const STEPS: i32 = 1000;
+
+/// Copies the database, as it is at one moment, into a new file that only its owner can read, and finishes the copy. The file appears when it is
+/// whole, and never in place of another one.
+pub(in crate::store) fn copy<T>(
+    settings: &StoreSettings,
+    target: &str,
+    finish: impl FnOnce(&CopiedFile) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     let growing = format!("{target}.{}.tmp", uuid::Uuid::new_v4());
-    let made = make_copy(settings, &growing).and_then(|()| put_in_place(Path::new(&growing), Path::new(target)));
+    let made = make_copy(settings, &growing)
+        .and_then(|()| CopiedFile::open(settings, &growing))
+        .and_then(|copied| finish(&copied))
+        .and_then(|finished| put_in_place(Path::new(&growing), Path::new(target)).map(|()| finished));
     // Where it was put in place under its other name, this is the name that is left; else nothing of it is wanted.
     let _ = fs::remove_file(&growing);
     made
@@ -324,9 +333,51 @@ pub(in crate::store) fn copy(settings: &StoreSettings, target: &str) -> Result<(
 
 fn make_copy(settings: &StoreSettings, target: &str) -> Result<(), StoreError> {
     make_file(Path::new(target))?;
-    let session = open_reader_for_copy(settings)?;
+    let guard = Arc::new(crate::store::db::fork::enter());
+    let mut session = open_reader_for_copy(settings)?;
+    // A copy takes as long as the database is large: forks do not wait for its end.
+    let held = Arc::clone(&guard);
+    session.connection.progress_handler(
+        STEPS,
+        Some(move || {
+            crate::store::db::fork::give_way(&held);
+            false
+        }),
+    )?;
     let made = session.connection.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from).map(drop);
+    drop(session);
     made.map_err(|error| seen_closer(error, Path::new(target)))
+}
+
+/// A copy of a database that nobody else knows yet.
+pub(in crate::store) struct CopiedFile(Option<Session>);
+
+impl CopiedFile {
+    fn open(settings: &StoreSettings, path: &str) -> Result<Self, StoreError> {
+        let _guard = crate::store::db::fork::enter();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        // Its companions would stay behind under another name than its own.
+        connection.execute_batch("PRAGMA journal_mode=MEMORY;")?;
+        hardened(connection, settings).map(|session| Self(Some(session)))
+    }
+
+    /// Works on it in one transaction.
+    pub(in crate::store) fn work<T>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let _guard = crate::store::db::fork::enter();
+        let Some(session) = &self.0 else { return Err(StoreError::Closed) };
+        session.run("BEGIN IMMEDIATE")?;
+        let worked = work(&mut Tx::new(crate::store::db::Connection::Sqlite(Transaction::new(session))));
+        session.run(if worked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        worked
+    }
+}
+
+impl Drop for CopiedFile {
+    fn drop(&mut self) {
+        let _guard = crate::store::db::fork::enter();
+        self.0 = None;
+    }
 }
 
 /// Gives a file its name, unless there is one of that name.
