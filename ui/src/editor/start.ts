@@ -17,8 +17,9 @@ interface Only {
 const beginning = new WeakSet<RunSession>();
 
 export async function startRun(message: string, only?: Only): Promise<void> {
-  const { session } = useRun.getState();
-  if (!session || beginning.has(session)) return;
+  const { session, streaming } = useRun.getState();
+  // One that is followed may still be sending answers.
+  if (!session || streaming || beginning.has(session)) return;
   const { files, said, sentFiles, text } = useComposer.getState();
   const state = only?.state ?? useComposer.getState().state;
   // At once: what is written while the document is being stored is not of this run.

@@ -92,6 +92,7 @@ function OnlyDialog({
   );
   const [loaded, setLoaded] = useState(0);
   const touched = useRef(false);
+  const streaming = useRun((s) => s.streaming);
   useEffect(() => {
     const { view } = useRun.getState();
     const step = view.latest[node.id];
@@ -136,7 +137,7 @@ function OnlyDialog({
       />
       <div className="foot">
         <Button onClick={close}>{t('cancel')}</Button>
-        <Button look="pri" onClick={run}>
+        <Button look="pri" reason={streaming && t('status.running')} onClick={run}>
           {t('trial.only.do')}
         </Button>
       </div>

@@ -40,6 +40,16 @@ describe('a run that is begun while the document is being stored', () => {
     expect(begun()).toEqual(['go']);
   });
 
+  it('is not begun beside one that is followed, whose answers may be on their way', async () => {
+    void startRun('first');
+    stored.ok();
+    await pass(10);
+    void startRun('second', { node: 'n', state: {} });
+    stored.ok();
+    await pass(10);
+    expect(begun()).toEqual(['first']);
+  });
+
   it('leaves what is written meanwhile', async () => {
     useComposer.setState({ text: 'go' });
     void startRun('go');

@@ -189,6 +189,33 @@ describe('a question for two models', () => {
   });
 });
 
+describe('a comparison that cannot begin', () => {
+  it('leaves no branch behind', async () => {
+    const branches = [json({ id: 'B1' }), refusal(503, 'store_unavailable')];
+    server.on('POST', /\/branch/, () => branches.shift() as Response);
+    server.on('DELETE', /\/api\/threads/, () => json(null, 204));
+    const models = ['m', 'n'].map((id) => ({ id, capabilities: [] }));
+    server.on('GET', /\/api\/providers/, () =>
+      json({ data: [{ id: 'p', label: 'P', configured: true, models }], default_provider: 'p', default_model: 'm' }),
+    );
+    const session = new ChatSession('g', 'A');
+    session.put({ opening: false });
+    const { host, gone } = await render(pane(session, true));
+    await type(box(), 'hi');
+    await act(async () => void box().form?.requestSubmit());
+    await settle();
+    const second = host.querySelectorAll<HTMLSelectElement>('select')[1] as HTMLSelectElement;
+    await act(async () => {
+      second.value = 'p\nn';
+      second.dispatchEvent(new Event('change', { bubbles: true }));
+    });
+    await click(button('Ask both'));
+    await settle();
+    expect(server.of('DELETE', /\/api\/threads/).map((a) => a.path)).toEqual([expect.stringContaining('/B1')]);
+    await gone();
+  });
+});
+
 describe('a playground', () => {
   const page = (path: string) => {
     const { hook, navigate, searchHook } = memoryLocation({ path });

@@ -65,8 +65,10 @@ export function Compare({
   const start = async (): Promise<void> => {
     const { thread } = session.store.getState();
     setBusy(true);
+    const threads: string[] = [];
+    const forget = (): void => threads.forEach((made) => void discard(made, null));
     try {
-      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : null)));
+      if (thread) for (const _ of picks) threads.push(await branchOf(thread));
       made.current = picks.map((p, n): Column => ({
         ...p,
         turn: newTurn('assistant', '', { state: 'streaming' }),
@@ -75,12 +77,12 @@ export function Compare({
         pause: null,
       }));
       if (stop.current.signal.aborted) {
-        for (const made of threads) if (made) void discard(made, null);
-        return;
+        return forget();
       }
       setColumns(made.current);
       made.current.forEach((column, n) => void run(column, n));
     } catch (error) {
+      forget();
       toastError(error);
     } finally {
       setBusy(false);
