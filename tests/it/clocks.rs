@@ -202,3 +202,22 @@ async fn what_was_queued_while_the_clock_was_ahead_is_taken_when_it_is_right_aga
         assert_eq!(studio.world().work().await.expect("a store"), Some(run));
     }
 }
+
+#[tokio::test]
+async fn a_document_is_due_by_the_clock_of_the_server() {
+    if crate::support::place::on_server("").is_none() {
+        return;
+    }
+    let clock = Arc::new(Jumping::default());
+    clock.0.store(1_800_000, Ordering::SeqCst);
+    let options = Options { clock: Some(Arc::<Jumping>::clone(&clock)), ..Options::default() };
+    let settings = json!({"rag": {"async_ingest": true}, "worker": {"in_process": false}});
+    let studio = Studio::open_with(config(settings, ":memory:"), options).expect("a studio");
+    let scope = Scope::default();
+    let base = studio.create(&scope, wfstudio::studio::Resource::KnowledgeBase, &json!({"name": "Docs"})).await;
+    let base = base.expect("a base")["id"].as_str().expect("an id").to_owned();
+    studio.add_text(&scope, &base, &json!({"name": "a.txt", "text": "Refunds take thirty days."})).await.expect("a document");
+    let due = studio.world().store.read(wfstudio::store::knowledge::readings::last_due_at).await.expect("a store").expect("it waits");
+    let ahead = due.0 - SystemClock::default().now().0;
+    assert!(ahead.abs() < 60_000, "it is due in {ahead} ms");
+}
