@@ -1,6 +1,6 @@
 //! Owns the dependencies of the engine: configuration, clock, store, providers, tools, host, and the active runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -91,6 +91,8 @@ pub struct World {
     pub(super) queued: AtomicUsize,
     /// How many times runs are being claimed here.
     pub(super) taking: AtomicUsize,
+    /// Runs that were claimed here and are not driven yet, with their fences.
+    pub(super) claimed: Mutex<HashSet<(Id, i64)>>,
     /// The slots for runs that this engine claims.
     pub(super) room: Room,
     plans: Kept<Plan>,
@@ -196,6 +198,7 @@ impl World {
             hook: parts.hook,
             queued: AtomicUsize::new(0),
             taking: AtomicUsize::new(0),
+            claimed: Mutex::default(),
             room,
             plans: Kept::default(),
             pinned: Kept::default(),

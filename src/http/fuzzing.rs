@@ -89,7 +89,7 @@ pub fn query(text: &str) {
             asked.insert(name, value);
         }
     }
-    drop(range::serve(Bytes::from_static(b"0123456789"), "tag", &asked));
+    range::read_any(&asked);
     let cell = csv::cell(&Value::from(text));
     let quoted = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
     let plain = quoted.map_or_else(|| cell.clone(), |cell| cell.replace("\"\"", "\""));

@@ -62,7 +62,8 @@ impl From<ProviderFailure> for Stop {
 
 impl Knowledge {
     /// The clock of leases.
-    pub(super) fn common_time(&self) -> Timestamp {
+    #[must_use]
+    pub fn common_time(&self) -> Timestamp {
         self.store.time(self.clock.now())
     }
 

@@ -24,7 +24,7 @@ pub use crate::engine::{Finished, Started, Working};
 pub use crate::studio::definitions::providers::ModelQuery;
 pub use crate::studio::definitions::resource::Resource;
 pub use crate::studio::runs::run_lists::RunsQuery;
-pub use crate::studio::runs::standing::Standing;
+pub use crate::studio::runs::standing::{NamedTurn, Standing, Turns};
 pub use crate::studio::runs::summaries::{add_usage, run_summary};
 pub use crate::studio::runs::traces::TraceQuery;
 pub use crate::studio::runs::work::Stop;

@@ -146,3 +146,73 @@ async fn a_cancel_is_told_to_the_owner_while_its_lease_lasts_and_made_here_when_
         assert_eq!(ended.fence, held.fence + i64::from(over), "whoever holds it ends it, and nobody takes it from them");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lease_is_kept_while_the_log_of_a_claimed_run_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite").to_string_lossy().into_owned();
+    let scripts = json!({"m": {"replies": [{"text": "Well.", "delay_ms": 300}]}});
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}, "runs": {"lease_seconds": 1}, "providers": {"script": {"scripts": scripts}}});
+    let open = |options| wfstudio::Studio::open_with(crate::support::config(settings.clone(), &file), options).expect("a studio");
+    let bench = |studio| Bench { studio, scope: wfstudio::studio::Scope::default() };
+    let (claimed, slow) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (seen, once) = (Arc::clone(&claimed), Arc::clone(&slow));
+    // Nothing is read of the run for much longer than its lease.
+    let hook = move |boundary, _, _| {
+        if boundary == wfstudio::engine::Boundary::After && once.swap(false, Ordering::SeqCst) {
+            seen.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(3500));
+        }
+    };
+    let options = wfstudio::studio::Options { on_append: Some(Arc::new(hook)), ..Default::default() };
+    let (own, other) = (bench(open(options)), bench(open(wfstudio::studio::Options::default())));
+    own.studio.runtime().expect("a runtime");
+    let agent = own.agent(json!({"name": "A", "provider": "script", "model": "m"})).await;
+    let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Agent).expect("a body");
+    let run = own.studio.start(&own.scope, EntityKind::Agent, &agent, request, true).await.expect("a run").run;
+    slow.store(true, Ordering::SeqCst);
+    let world = Arc::clone(own.studio.world());
+    let worker = tokio::spawn(async move { world.work().await });
+    until("the claim", async || claimed.load(Ordering::SeqCst)).await;
+    let mut taken = 0;
+    while !worker.is_finished() {
+        taken += other.studio.take_over().await.expect("a studio");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!((taken, worker.await.expect("a task").expect("work")), (0, Some(run)), "a live run was taken");
+    until("its end", async || row(&own, run).await.status == "completed").await;
+    let row = row(&own, run).await;
+    assert_eq!((row.fence, row.takeovers), (2, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_run_that_cannot_be_read_is_not_ended_by_who_lost_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite").to_string_lossy().into_owned();
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let open = |options| wfstudio::Studio::open_with(crate::support::config(settings.clone(), &file), options).expect("a studio");
+    let first = Bench { studio: open(wfstudio::studio::Options::default()), scope: wfstudio::studio::Scope::default() };
+    let agent = first.agent(json!({"name": "A", "provider": "script", "model": "echo"})).await;
+    let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Agent).expect("a body");
+    let run = first.studio.start(&first.scope, EntityKind::Agent, &agent, request, true).await.expect("a run").run;
+    let lost = first.studio.world().store.write(|tx| tx.execute("DELETE FROM #parts", &[]).map(drop));
+    lost.await.expect("a store");
+    // Another takes the run as soon as it is claimed here.
+    let other = first.studio.clone();
+    let hook = move |boundary, id: Id, _| {
+        if boundary == wfstudio::engine::Boundary::After && id == run {
+            let other = other.clone();
+            let taking = std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+                let take = other.world().store.write(move |tx| queue::claim(tx, "", &run, 2, "another", FAR));
+                assert!(runtime.block_on(take).expect("a store").is_some(), "it was there to be taken");
+            });
+            taking.join().expect("a thread");
+        }
+    };
+    let options = wfstudio::studio::Options { on_append: Some(Arc::new(hook)), ..Default::default() };
+    let next = Bench { studio: open(options), scope: wfstudio::studio::Scope::default() };
+    assert_eq!(next.studio.world().work().await.expect("work"), Some(run));
+    let row = row(&next, run).await;
+    assert_eq!((row.status.as_str(), row.owner.as_deref(), row.fence, row.error), ("running", Some("another"), 3, None));
+}

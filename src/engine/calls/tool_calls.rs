@@ -211,6 +211,23 @@ impl StepContext {
         })
     }
 
+    /// What a call gave before, or what a person decided of it: what it calls need not be there any more.
+    ///
+    /// # Errors
+    /// A call in doubt that nobody decided on; when the run is lost.
+    pub fn settled(&self, call_id: &str) -> Result<Option<ToolOutcome>, Fault> {
+        let key = format!("tool:{call_id}");
+        match self.open(|step| step.calls.get(&key).cloned()).flatten() {
+            Some(Call::Done(done)) => Ok(if let CallOutcome::Tool(outcome) = done.outcome { Some(outcome) } else { None }),
+            Some(Call::Open(open)) => {
+                let arguments = open.arguments.clone().unwrap_or_default();
+                let call = ToolCall { id: call_id.to_owned(), name: open.name.clone(), arguments, invalid: None };
+                self.unknown(&key, &call, None)?.map(|outcome| self.tool_ended(&key, outcome, Duration::ZERO)).transpose()
+            }
+            None => Ok(None),
+        }
+    }
+
     /// The step has one tool call, which must not be repeated and whose end is unknown.
     pub(in crate::engine) fn is_in_doubt(&self) -> bool {
         let open = |step: &OpenStep| step.calls.values().any(|call| matches!(call, Call::Open(open) if !open.repeatable));

@@ -277,14 +277,16 @@ impl World {
         }
     }
 
-    /// Holds runs that are driven here for longer; driving stops at once where somebody else has taken one. Those that are being written.
+    /// Holds runs that are driven here, or will be soon, for longer; driving stops at once where somebody else has taken one. Those that are
+    /// being written.
     async fn renew_leases(self: &Arc<Self>, wanted: impl Fn(Id) -> bool) -> Result<Vec<Id>> {
         let stored: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
         let held: Vec<Arc<Journal>> = stored.into_iter().filter(|journal| journal.is_begun() && wanted(journal.run)).collect();
-        if held.is_empty() || self.keeps_nothing() {
+        let claimed: Vec<Id> = self.claimed.lock().iter().map(|(run, _)| *run).filter(|run| wanted(*run)).collect();
+        let runs: Vec<Id> = held.iter().map(|journal| journal.run).chain(claimed).collect();
+        if runs.is_empty() || self.keeps_nothing() {
             return Ok(Vec::new());
         }
-        let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
         let world = Arc::clone(self);
         let until: queue::Until = Arc::new(move || lease(&world).unwrap_or_default());
         let queue::Renewed { lost, skipped } = queue::hold(&self.store, self.owner(), runs, &until).await?;

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::engine::world::World;
 use crate::model::Id;
 use crate::model::run::Status;
+use crate::store::runs::RunRow;
 
 /// When there is more to do than can be done at once, so long is waited for several places to become free together.
 const GATHERED: Duration = Duration::from_millis(5);
@@ -55,6 +56,39 @@ impl Taking {
 impl Drop for Taking {
     fn drop(&mut self) {
         self.0.taking.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs that were just claimed: their leases are kept until they are driven or given back, however long their logs take to read.
+pub(in crate::engine) struct Claimed {
+    world: Arc<World>,
+    rows: Vec<RunRow>,
+}
+
+impl Claimed {
+    pub(super) fn new(world: &Arc<World>, rows: Vec<RunRow>) -> Self {
+        world.claimed.lock().extend(rows.iter().map(|row| (row.id, row.fence)));
+        Self { world: Arc::clone(world), rows }
+    }
+
+    pub(super) fn rows(&self) -> &[RunRow] {
+        &self.rows
+    }
+
+    /// Of which tenants they are, and which.
+    pub(super) fn names(&self) -> Vec<(Arc<str>, Id)> {
+        self.rows.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect()
+    }
+
+    /// One of them is driven, or was given back.
+    pub(super) fn settled(&self, row: &RunRow) {
+        self.world.claimed.lock().remove(&(row.id, row.fence));
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        self.rows.iter().for_each(|row| self.settled(row));
     }
 }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
-use crate::engine::leases::slots::{Place, Taking};
+use crate::engine::leases::slots::{Claimed, Place, Taking};
 use crate::engine::leases::{Start, drive_here, lease, owner};
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
 use crate::engine::runs::load::Loaded;
@@ -67,23 +67,22 @@ impl World {
         }
         let _until_they_are_at_work = Taking::new(self);
         let claimed = self.claim_abandoned(places.len(), stop.clone()).await?;
-        let taken = claimed.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
+        let taken = claimed.names();
         self.go_on_with(claimed, places, true).await;
         Ok(taken)
     }
 
-    async fn claim_abandoned(self: &Arc<Self>, most: usize, stop: CancellationToken) -> Result<Vec<RunRow>> {
+    async fn claim_abandoned(self: &Arc<Self>, most: usize, stop: CancellationToken) -> Result<Claimed> {
         self.store.know_time().await?;
         let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
-        let name = self.config.queue.clone();
-        let (holders, last_due) = self.store.read(move |tx| Ok((queue::holders(tx)?, queue::last_due_at(tx, &name)?))).await?;
+        let (holders, last_due) = self.store.read(|tx| Ok((queue::holders(tx)?, queue::last_due_at(tx)?))).await?;
         self.call_back_queued(last_due, now).await?;
         let gone: Vec<String> =
             holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| *owner != **self.owner() && owner::is_gone(owner)).collect();
         let latest = far(now, until);
         let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > latest);
         if none || most == 0 {
-            return Ok(Vec::new());
+            return Ok(Claimed::new(self, Vec::new()));
         }
         // A clock that jumped, or a process that stood still: what is driven here is not abandoned, nor what another claim of this engine
         // has just taken.
@@ -109,11 +108,11 @@ impl World {
             }
             Ok(rows)
         });
-        let rows = claimed.await?;
-        for row in &rows {
+        let claimed = Claimed::new(self, claimed.await?);
+        for row in claimed.rows() {
             self.boundary(Boundary::After, row.id, row.head);
         }
-        Ok(rows)
+        Ok(claimed)
     }
 
     /// Makes available what was queued while the clock was far ahead: it would wait until the clock is there again.
@@ -121,21 +120,20 @@ impl World {
         let backoff = i64::try_from(self.config.queue_backoff).unwrap_or(i64::MAX).saturating_mul(2_000);
         let far = Timestamp(now.0.saturating_add(backoff).saturating_add(FAR_AHEAD));
         if last_due.is_some_and(|last| last > far) {
-            let name = self.config.queue.clone();
-            self.store.write(move |tx| queue::call_back(tx, &name, far, now)).await?;
+            self.store.write(move |tx| queue::call_back(tx, far, now)).await?;
             self.wake_workers();
         }
         Ok(())
     }
 
     /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
-    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, places: &mut Vec<Place>, taken_over: bool) {
+    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Claimed, places: &mut Vec<Place>, taken_over: bool) {
         let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers, cancelled: row.cancel_requested };
         let mut loaded = Vec::new().into_iter();
-        for (at, row) in claimed.iter().enumerate() {
+        for (at, row) in claimed.rows().iter().enumerate() {
             let (held, place) = (hold(row), places.pop());
             if loaded.len() == 0 && !self.stopping.is_cancelled() {
-                loaded = self.loaded(&claimed[at..]).await.into_iter();
+                loaded = self.loaded(&claimed.rows()[at..]).await.into_iter();
             }
             // Nothing new begins while the engine stops.
             let begun = match loaded.next().filter(|_| !self.stopping.is_cancelled()) {
@@ -146,6 +144,7 @@ impl World {
             if let Err(error) = begun {
                 self.put_down(held, taken_over, error).await;
             }
+            claimed.settled(row);
         }
     }
 

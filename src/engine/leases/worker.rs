@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::leases::lease;
-use crate::engine::leases::slots::{Finished, Place, Room, Taking};
+use crate::engine::leases::slots::{Claimed, Finished, Place, Room, Taking};
 use crate::engine::log::journal::Boundary;
 use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
@@ -275,12 +275,12 @@ impl World {
             }
             Ok(rows)
         });
-        let rows = claimed.await?;
-        for row in &rows {
+        let claimed = Claimed::new(self, claimed.await?);
+        for row in claimed.rows() {
             self.boundary(Boundary::After, row.id, row.head);
         }
-        let taken = rows.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
-        self.go_on_with(rows, places, false).await;
+        let taken = claimed.names();
+        self.go_on_with(claimed, places, false).await;
         Ok(taken)
     }
 }

@@ -9,9 +9,8 @@ use crate::engine::agent::server_reference_of;
 use crate::engine::calls::tool_calls::ToolEnd;
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
-use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
+use crate::model::event::{Change, Fault, FaultCode};
 use crate::model::node::McpNode;
-use crate::model::run::Call;
 use crate::tools::BoundTool;
 
 /// Runs the node.
@@ -22,7 +21,7 @@ use crate::tools::BoundTool;
 pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
     let name = node.tool_name.clone().unwrap_or_default();
     let id = call_id(context);
-    let outcome = match recorded(context, &id) {
+    let outcome = match context.settled(&id)? {
         Some(outcome) => outcome,
         None => match call(context, node, ToolCall { id, name: name.clone(), arguments: Value::Null, invalid: None }).await? {
             ToolEnd::Gave(outcome) => outcome,
@@ -37,18 +36,6 @@ pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
     super::tool::add_files(&mut written, &outcome.files);
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
-}
-
-/// What the call gave before the step was interrupted; the server need not be there any more.
-fn recorded(context: &StepContext, call_id: &str) -> Option<ToolOutcome> {
-    let recorded = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
-        Some(Call::Done(done)) => match &done.outcome {
-            CallOutcome::Tool(outcome) => Some(outcome.clone()),
-            CallOutcome::Message(_) | CallOutcome::Asked(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
-        },
-        Some(Call::Open(_)) | None => None,
-    });
-    recorded.flatten()
 }
 
 fn slug(context: &StepContext, node: &McpNode) -> String {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::engine::agent::reference_of;
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
-use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
+use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
 use crate::model::node::ToolNode;
 use crate::model::parts::File;
 use crate::model::run::Call;
@@ -19,19 +19,26 @@ use crate::tools::{BoundTool, schema};
 /// # Errors
 /// `tool_not_found`; `credential_missing` when a secret of the tool is not set; else `tool_failed` with what the tool says.
 pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
+    let id = call_id(context);
+    let outcome = match context.settled(&id)? {
+        Some(outcome) => outcome,
+        None => call(context, node, id).await?,
+    };
+    if outcome.is_error {
+        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
+    }
+    let mut written = json!({"name": outcome.name, "result": value_of(outcome.result)});
+    add_files(&mut written, &outcome.files);
+    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
+    Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+async fn call(context: &StepContext, node: &ToolNode, id: String) -> Result<ToolOutcome, Fault> {
     let tool = bind(context, node).await?;
     let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system(), context.world().config.limits.state_kb)?);
     let name = tool.offer.name.clone();
     must_fit(&name, &tool, &arguments)?;
-    let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
-    let outcome = context.tool(&call, &tool, None).await?;
-    if outcome.is_error {
-        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
-    }
-    let mut written = json!({"name": name, "result": value_of(outcome.result)});
-    add_files(&mut written, &outcome.files);
-    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
-    Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+    context.tool(&ToolCall { id, name, arguments, invalid: None }, &tool, None).await
 }
 
 /// The files of a result, where there are any.

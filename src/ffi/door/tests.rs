@@ -9,6 +9,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::super::fault::Code;
+use crate::model::event::EntityKind;
 use super::stream_state::Course;
 use super::{Answering, Engine, process, set_log};
 
@@ -85,6 +86,36 @@ fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed()
     }
     assert_eq!((&error["code"], &error["calls"][0]["name"]), (&json!("in_doubt"), &json!("pay")), "{error}");
     assert!(again.close(Duration::from_secs(5)).is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": folder.path().join("studio.sqlite")}, "worker": {"in_process": false}});
+    let studio = crate::studio::Studio::open(crate::config::Config::with(config).expect("a configuration")).expect("a studio");
+    let scope = crate::studio::Scope::default();
+    let graph = crate::model::sketch::graph("start -> stop").expect("a sketch");
+    let saved = studio.create(&scope, crate::studio::Resource::Workflow, &json!({"name": "Rests", "graph": graph})).await.expect("a workflow");
+    let body = crate::studio::runs::requests::RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a body");
+    let id = saved["id"].as_str().expect("an id");
+    let run = studio.start(&scope, EntityKind::Workflow, id, body, true).await.expect("a run").run;
+    let (held, free) = std::sync::mpsc::channel::<()>();
+    let writer = studio.clone();
+    let holding = tokio::spawn(async move { writer.world().store.write(move |_| Ok(free.recv_timeout(Duration::from_secs(5)).is_ok())).await });
+    let stepping = studio.clone();
+    let step = tokio::spawn(async move { super::ops::call(&stepping, "worker.step", b"{}").await.is_ok() });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!step.is_finished(), "its claim waits for the writer");
+    step.abort();
+    assert!(step.await.is_err());
+    held.send(()).expect("it waits");
+    assert!(holding.await.expect("no panic").expect("a store"));
+    studio.world().store.write(|_| Ok(())).await.expect("what waited is written");
+    let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run)).await.expect("a store").expect("a run");
+    assert_eq!((row.status.as_str(), row.owner, row.tries), ("queued", None, 0));
+    assert!(super::ops::call(&studio, "worker.step", b"{}").await.is_ok());
+    let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run)).await.expect("a store").expect("a run");
+    assert_eq!(row.status, "completed");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(super) struct Ask {
     pub(super) native: Option<Value>,
     /// The last answer is to be made again.
     pub(super) regenerates: bool,
+    /// The client's id of that answer.
+    pub(super) message_id: Option<String>,
     /// The initial state.
     pub(super) state: Option<Value>,
     /// What the client's application knows.

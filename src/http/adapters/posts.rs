@@ -19,7 +19,7 @@ use crate::model::Id;
 use crate::model::event::EntityKind;
 use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::runs::requests::{ResumeRequest, RunRequest};
-use crate::studio::{Scope, Standing, Studio};
+use crate::studio::{Scope, Standing, Studio, Turns};
 
 /// What a post is for.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ fn key(call: &Call, protocol: Protocol, target: &Target, ask: Option<&Ask>) -> R
     let named = ask.and_then(|ask| Some((ask, ask.run.as_deref()?)));
     Ok(named.map(|(ask, run)| {
         let files: Vec<&str> = ask.said.files.iter().map(|file| file.url.as_str()).collect();
-        let answers: Vec<Value> = ask.interrupts.iter().map(|one| json!([one.pause, one.payload])).collect();
+        let answers: Vec<Value> = ask.interrupts.iter().map(|one| json!([one.pause, one.payload.as_ref().map(|payload| [payload])])).collect();
         idempotency::named(route, run, target.name(), &json!([ask.chat, ask.said.text, files, answers, ask.native]))
     }))
 }
@@ -214,7 +214,13 @@ async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<I
                 Some(thread) => studio.newest_on(scope, &entity, thread).await?,
                 None => None,
             };
-            (decide::meaning(&ask, newest.as_ref())?, thread)
+            let turns = match (target, &thread) {
+                (Target::Entity(EntityKind::Agent, _), Some(thread)) if ask.regenerates => {
+                    studio.turns_on(scope, &entity, thread, ask.message_id.as_deref()).await?
+                }
+                _ => Turns::default(),
+            };
+            (decide::meaning(&ask, newest.as_ref(), &turns)?, thread)
         }
         (Target::Entity(..) | Target::Run(_), _) => {
             let standing = studio.standing(scope, target.name()).await?;

@@ -10,9 +10,8 @@ use crate::http::call::Call;
 use crate::http::multipart::Form;
 use crate::http::ignored::Ignored;
 use crate::http::table::{Gives, Reads, Route};
-use crate::http::range::{self, Part};
-use crate::http::answer;
-use crate::studio::{Section, StoredFile, Upload};
+use crate::http::{answer, range};
+use crate::studio::{StoredFile, Upload};
 
 const FILE: &str = "/api/attachments/file";
 /// What may stand in a header's file name as it is.
@@ -48,16 +47,8 @@ async fn upload(mut call: Call) -> Result<Response> {
 async fn read(call: Call) -> Result<Response> {
     let key = call.required_query("storage_key")?;
     let (tag, asked) = (key.to_owned(), call.headers.clone());
-    let part = move |size: u64| range::wanted(&tag, &asked, usize::try_from(size).unwrap_or(usize::MAX));
-    let chosen = part.clone();
-    let section = move |size| match chosen(size) {
-        Part::Known | Part::Past => Section::None,
-        Part::Whole => Section::Whole,
-        Part::From(first, last) => Section::Part { skipped: first as u64, count: (last - first + 1) as u64 },
-    };
-    let file = call.studio.attachment_part(&call.scope, key, section).await?;
-    let length = usize::try_from(file.size).unwrap_or(usize::MAX);
-    let mut response = range::answer(file.bytes.clone(), key, part(file.size), length);
+    let file = call.studio.attachment_part(&call.scope, key, move |size| range::section(&tag, &asked, size)).await?;
+    let mut response = range::serve(&file, key, &call.headers);
     describe(&file, response.headers_mut());
     Ok(response)
 }

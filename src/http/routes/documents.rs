@@ -37,8 +37,9 @@ pub(in crate::http) fn is_opened(path: &str) -> bool {
 
 async fn original(call: Call) -> Result<Response> {
     let id = call.part("document");
-    let file = call.studio.document_original(&call.scope, call.part("id"), id).await?;
-    let mut response = range::serve(file.bytes.clone(), &id.to_ascii_lowercase(), &call.headers);
+    let (tag, asked) = (id.to_ascii_lowercase(), call.headers.clone());
+    let file = call.studio.document_original(&call.scope, call.part("id"), id, move |size| range::section(&tag, &asked, size)).await?;
+    let mut response = range::serve(&file, &id.to_ascii_lowercase(), &call.headers);
     attachments::describe(&file, response.headers_mut());
     if file.mime_type == PDF {
         let headers = response.headers_mut();

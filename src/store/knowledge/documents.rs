@@ -165,6 +165,15 @@ pub fn content(tx: &mut Tx<'_>, no: i64) -> Result<Option<Vec<u8>>, StoreError> 
     tx.query_one("SELECT content FROM #document_contents WHERE document = $1", params![no], |row| Ok(row.blob(0)?.to_vec()))
 }
 
+/// So many bytes of what was sent, or as many as there are, behind so many others.
+pub fn part(tx: &mut Tx<'_>, no: i64, skipped: u64, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    tx.query_one(
+        "SELECT substr(content, CAST($2 AS INTEGER), CAST($3 AS INTEGER)) FROM #document_contents WHERE document = $1",
+        params![no, skipped.saturating_add(1), most],
+        |row| Ok(row.blob(0)?.to_vec()),
+    )
+}
+
 /// Adds what embeddings of a document took.
 pub fn add_usage(tx: &mut Tx<'_>, no: i64, usage: &Usage, now: Timestamp) -> Result<(), StoreError> {
     let tokens = &usage.tokens;

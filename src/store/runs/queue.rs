@@ -42,18 +42,23 @@ pub fn due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreEr
     .map(|found| found.flatten().map(Timestamp))
 }
 
-/// When the last queued run becomes available.
-pub fn last_due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreError> {
-    tx.query_one("SELECT MAX(available_at) FROM #runs WHERE status = 'queued' AND queue = $1", params![queue], |row| {
-        row.opt_int(0)
-    })
+/// When the last queued run of all queues becomes available; each queue is looked at once, however many runs wait in it.
+pub fn last_due_at(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
+    tx.query_one(
+        "WITH RECURSIVE queues(name) AS (SELECT MIN(queue) FROM #runs WHERE status = 'queued' UNION ALL \
+         SELECT (SELECT MIN(queue) FROM #runs WHERE status = 'queued' AND queue > queues.name) FROM queues WHERE queues.name IS NOT NULL) \
+         SELECT MAX(last) FROM (SELECT (SELECT MAX(available_at) FROM #runs WHERE status = 'queued' AND queue = queues.name) AS last \
+         FROM queues WHERE queues.name IS NOT NULL) AS ends",
+        params![],
+        |row| row.opt_int(0),
+    )
     .map(|found| found.flatten().map(Timestamp))
 }
 
-/// Makes queued runs available now that would be later than `far`.
-pub fn call_back(tx: &mut Tx<'_>, queue: &str, far: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-    let text = "UPDATE #runs SET available_at = $3 WHERE status = 'queued' AND queue = $1 AND available_at > $2";
-    tx.execute(text, params![queue, far.0, now.0]).map(drop)
+/// Makes queued runs available now that would be later than `far`, whatever their queue.
+pub fn call_back(tx: &mut Tx<'_>, far: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    let text = "UPDATE #runs SET available_at = $2 WHERE status = 'queued' AND available_at > $1";
+    tx.execute(text, params![far.0, now.0]).map(drop)
 }
 
 /// Who holds running runs, with the earliest and the latest end of their leases.

@@ -360,6 +360,33 @@ pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Re
     )
 }
 
+/// The run of the last turn that people read on a thread, and the message of a user that it stands under, as JSON.
+pub fn last_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<(Id, Option<Arc<str>>)>, StoreError> {
+    let thread = thread.text();
+    let run = tx.query_one(
+        "SELECT run FROM #messages WHERE tenant = $1 AND thread = $2 AND shown = 1 AND role <> 'system' ORDER BY no DESC LIMIT 1",
+        params![tenant, &thread],
+        |row| row.opt_id(0),
+    )?;
+    let Some(run) = run.flatten() else { return Ok(None) };
+    let said = tx.query_one(
+        "SELECT body FROM #messages WHERE tenant = $1 AND thread = $2 AND run = $3 AND shown = 1 AND role = 'user' ORDER BY no LIMIT 1",
+        params![tenant, &thread, &run.text()],
+        |row| Ok(Arc::from(row.text(0)?)),
+    )?;
+    Ok(Some((run, said)))
+}
+
+/// Whether people read a turn of a run on a thread.
+pub fn shows(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #messages WHERE tenant = $1 AND thread = $2 AND run = $3 AND shown = 1 AND role <> 'system' LIMIT 1",
+        params![tenant, &thread.text(), &run.text()],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Marks the turn that a run added to a thread as replaced: people no longer read it, and models are no longer sent it. A summary that
 /// was made in that turn stands for older turns, and stays.
 pub(super) fn replace_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<(), StoreError> {

@@ -123,6 +123,8 @@ impl Installed {
 #[derive(Clone)]
 enum Found {
     Stored(Id),
+    /// A class of the host defines it.
+    Registered(Box<Definition>),
     New(Written),
 }
 
@@ -140,12 +142,18 @@ impl Installation {
         let mut problems = Problems::default();
         let (mut agents, mut ids, mut catalog) = (Vec::with_capacity(self.needed.len()), Vec::new(), writer.catalog.clone());
         for needed in &self.needed {
-            match (table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?, &needed.made) {
-                (Some(row), _) => {
+            let stored = table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?;
+            // As everywhere, a stored one goes before one of a class.
+            match (stored, writer.catalog.of_class(Resource::Agent, &needed.slug), &needed.made) {
+                (Some(row), _, _) => {
                     ids.push((needed.slug.clone(), row.id));
                     agents.push(Found::Stored(row.id));
                 }
-                (None, Some((body, _))) => {
+                (None, Some(agent), _) => {
+                    ids.push((needed.slug.clone(), agent.id));
+                    agents.push(Found::Registered(Box::new(agent)));
+                }
+                (None, None, Some((body, _))) => {
                     let mut body = body.clone();
                     fill(&mut body, &catalog.default_model());
                     let mut written = Written::read(Resource::Agent, &Value::Object(body), &catalog, None)?;
@@ -154,7 +162,7 @@ impl Installation {
                     catalog = catalog.with(Resource::Agent, written.definition(needed.id, writer.now));
                     agents.push(Found::New(written));
                 }
-                (None, None) => {
+                (None, None, None) => {
                     problems.add("agents", format!("agents must be there: `{}` is neither stored nor a template; nothing was installed", needed.slug));
                 }
             }
@@ -173,6 +181,7 @@ impl Installation {
             let stored = table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?;
             match (stored, found, &needed.made) {
                 (Some(row), Found::Stored(id), _) if row.id == *id => agents.push(Present { agent: row.into(), reused: true }),
+                (None, Found::Registered(agent), _) => agents.push(Present { agent: agent.as_ref().clone(), reused: true }),
                 (None, Found::New(written), Some((_, origin))) => {
                     let mut written = written.clone();
                     settle_again(tx, writer, Resource::Agent, &mut written)?;

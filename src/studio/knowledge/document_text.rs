@@ -6,7 +6,7 @@ use super::documents::{must_find_base, must_find_document};
 use crate::error::Result;
 use crate::store::knowledge::passages::{self, Passage, Place};
 use crate::store::knowledge::{documents as table, readings};
-use crate::studio::{Scope, StoredFile, Studio};
+use crate::studio::{Scope, Section, StoredFile, Studio};
 
 /// Chunks that are shown before the wanted one, and in all.
 const BEFORE: u64 = 10;
@@ -39,15 +39,26 @@ pub struct DocumentText {
 }
 
 impl Studio {
-    /// A document as it was added.
-    pub async fn document_original(&self, scope: &Scope, base: &str, id: &str) -> Result<StoredFile> {
+    /// A part of a document as it was added, chosen by how many bytes there are.
+    pub async fn document_original(
+        &self,
+        scope: &Scope,
+        base: &str,
+        id: &str,
+        section: impl Fn(u64) -> Section + Send + 'static,
+    ) -> Result<StoredFile> {
         let (tenant, config) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config));
         let (base, id) = (base.to_owned(), id.to_owned());
         self.reading(move |tx| {
             let base = must_find_base(tx, &tenant, &base, &config)?;
             let document = must_find_document(tx, &tenant, &base, &id)?;
-            let bytes = table::content(tx, document.no)?.unwrap_or_default();
-            Ok(StoredFile { mime_type: document.mime_type, name: Some(document.name), size: bytes.len() as u64, bytes: bytes.into() })
+            let bytes = match section(document.size) {
+                Section::None => None,
+                Section::Whole => table::content(tx, document.no)?,
+                Section::Part { skipped, count } => table::part(tx, document.no, skipped, count)?,
+            };
+            let (name, bytes) = (Some(document.name), bytes.unwrap_or_default().into());
+            Ok(StoredFile { mime_type: document.mime_type, name, size: document.size, bytes })
         })
         .await
     }

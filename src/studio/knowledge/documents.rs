@@ -234,7 +234,7 @@ impl Studio {
         let world = self.world();
         incoming.check_size(world.config.rag.max_document_kb)?;
         let (tenant, config, name) = (Arc::clone(&scope.tenant), Arc::clone(&world.config), base.to_owned());
-        let (id, now, due) = (world.clock.id(), world.clock.now(), self.reading_due());
+        let (id, now, due) = (world.clock.id(), world.clock.now(), self.reading_due().await?);
         let made = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let no = table::insert(tx, &tenant, &incoming.row(base.id, id, now), &incoming.bytes)?;
@@ -247,9 +247,10 @@ impl Studio {
     }
 
     /// From when on the worker may begin. What is read by the request itself it may have when that did not.
-    fn reading_due(&self) -> Timestamp {
+    async fn reading_due(&self) -> Result<Timestamp> {
         let world = self.world();
-        if world.config.rag.async_ingest { world.clock.now() } else { world.knowledge.lease() }
+        world.store.know_time().await?;
+        Ok(if world.config.rag.async_ingest { world.knowledge.common_time() } else { world.knowledge.lease() })
     }
 
     /// Starts the indexing of documents: by the worker, or at once if configured.
@@ -295,7 +296,7 @@ impl Studio {
 
     /// Reads a document anew. What was read before is found until that is done.
     pub async fn reindex_document(&self, scope: &Scope, base: &str, id: &str) -> Result<Value> {
-        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due());
+        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due().await?);
         let (name, document) = (base.to_owned(), id.to_owned());
         let asked = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
@@ -310,7 +311,7 @@ impl Studio {
 
     /// Reads all documents of a base anew, with the embeddings that it has now. Searches see the whole of it at once, when it is done.
     pub async fn reindex_base(&self, scope: &Scope, base: &str) -> Result<Value> {
-        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due());
+        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due().await?);
         let (name, catalog) = (base.to_owned(), self.catalog());
         let asked = self.writing(move |tx| {
             let found = must_find(tx, &tenant, &catalog, Resource::KnowledgeBase, &name)?;

@@ -1,10 +1,13 @@
 //! Owns the position of a run for chat clients: open pauses, given answers, last event.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::engine::{Loaded, load};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::model::Id;
+use crate::model::chat::Message;
 use crate::model::event::{EntityKind, Pause, PauseReason};
 use crate::model::run::Status;
 use crate::store::threads;
@@ -43,12 +46,36 @@ pub struct Standing {
     pub newest_part: u64,
 }
 
+/// The turns of a thread that a new answer may take the place of.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// The last one that people read: its run, and what the user said in it.
+    pub last: Option<(Id, String)>,
+    /// The one that a client named.
+    pub named: Option<NamedTurn>,
+}
+
+/// A turn that a client named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedTurn {
+    /// People read it: its run.
+    Shown(Id),
+    /// Its run ended without one; the run whose turn it was to replace.
+    Missing(Option<Id>),
+}
+
 impl Standing {
     /// The earliest open question to a person.
     #[must_use]
     pub fn question(&self) -> Option<&Pause> {
         self.pauses.iter().find(|pause| matches!(pause.reason, PauseReason::Human { .. }))
     }
+}
+
+/// The id that a client's id of a message begins with.
+fn id_in(message: &str) -> Option<Id> {
+    let id = message.get(..36)?;
+    if matches!(message.as_bytes().get(36), None | Some(b'-')) { id.parse().ok() } else { None }
 }
 
 impl Studio {
@@ -76,6 +103,37 @@ impl Studio {
             Some((run, _)) => self.standing(scope, &run.to_string()).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The last turn that people read on a thread, and the one of the message that a client names: by the id of a message, or by that of
+    /// a part of a run, which begins with the run's.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn turns_on(&self, scope: &Scope, entity: &Id, thread: &Id, message: Option<&str>) -> Result<Turns> {
+        let (tenant, thread, named) = (scope.tenant.clone(), *thread, message.and_then(id_in));
+        let found = self.reading(move |tx| {
+            let last = threads::last_turn(tx, &tenant, &thread)?;
+            let Some(id) = named else { return Ok((last, None, false)) };
+            let run = threads::shown_one(tx, &tenant, &thread, &id)?.and_then(|message| message.run).unwrap_or(id);
+            Ok((last, Some(run), threads::shows(tx, &tenant, &thread, &run)?))
+        });
+        let (last, run, shown) = found.await?;
+        let said = |body: Option<Arc<str>>| body.and_then(|body| Some(serde_json::from_str::<Message>(&body).ok()?.content)).unwrap_or_default();
+        let last = last.map(|(run, body)| (run, said(body)));
+        let named = match run {
+            Some(run) if shown => Some(NamedTurn::Shown(run)),
+            Some(run) => match self.standing(scope, &run.to_string()).await {
+                Ok(found) if found.thread == thread && found.entity_id == *entity && found.status != Status::Completed => {
+                    Some(NamedTurn::Missing(found.replaces))
+                }
+                Ok(_) => None,
+                Err(error) if error.kind == Kind::NotFound => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        Ok(Turns { last, named })
     }
 
     /// Where a run stands.

@@ -139,12 +139,13 @@ impl Studio {
     /// The file of a template with `install_preview`: which agents an install would make, and which ones that there are it would use.
     pub async fn template(&self, scope: &Scope, kind: &str, id: &str) -> Result<Value> {
         let (template, all) = self.find_template(kind, id).await?;
-        let (tenant, slugs) = (scope.tenant.clone(), required(&template));
+        let (tenant, slugs, catalog) = (scope.tenant.clone(), required(&template), self.catalog());
         let (create, reuse) = self
             .reading(move |tx| {
                 let (mut create, mut reuse) = (Vec::new(), Vec::new());
                 for slug in &slugs {
-                    if table::by_slug(tx, &tenant, Resource::Agent.kind(), slug)?.is_some() {
+                    let stored = table::by_slug(tx, &tenant, Resource::Agent.kind(), slug)?.is_some();
+                    if stored || catalog.of_class(Resource::Agent, slug).is_some() {
                         reuse.push(slug.clone());
                     } else if find(&all, TemplateKind::Agent, slug).is_some() {
                         create.push(slug.clone());

@@ -14,7 +14,7 @@ const ERROR: usize = 4 << 10;
 /// it is not known what the call did.
 pub(super) fn reply(answer: &Answer) -> ToolReply {
     let reply = read(answer);
-    ToolReply { unanswered: reply.unanswered || (reply.is_error && answer.after), ..reply }
+    ToolReply { unanswered: reply.unanswered || (reply.is_error && answer.unsure), ..reply }
 }
 
 fn read(answer: &Answer) -> ToolReply {
@@ -81,7 +81,7 @@ mod tests {
 
     fn told(status: u16, content_type: &str, body: &'static [u8]) -> String {
         let status = StatusCode::from_u16(status).expect("a status");
-        let reply = reply(&Answer { status, content_type: content_type.into(), body: body.into(), after: false });
+        let reply = reply(&Answer { status, content_type: content_type.into(), body: body.into(), unsure: false });
         format!("{}{}", if reply.is_error { "error: " } else { "" }, reply.text)
     }
 

@@ -34,8 +34,15 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) content_type: String,
     pub(super) body: Bytes,
-    /// It is that of a GET which followed a call that may have done its work (303): whatever it says, the call is not made again.
-    pub(super) after: bool,
+    /// The call may have done its work, whatever the answer says, so it is not made again: the answer is that of a GET which followed the
+    /// call (303), or of a gateway that heard nothing of the server behind it.
+    pub(super) unsure: bool,
+}
+
+/// Statuses by which a gateway says that it has no answer of the server, which may have received the request: 502, 504, and those of
+/// Cloudflare.
+fn is_of_a_gateway(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 502 | 504 | 520 | 522 | 524)
 }
 
 /// How a failure is reported: with `sent`, a call that may change something was already answered, and its effect is unknown.
@@ -58,7 +65,10 @@ pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result
         let response = once(client, &request, after).await?;
         match target(&response, &request).map_err(|text| failed(changes, text))? {
             Some(url) => follow(&mut request, url, response.status()),
-            None => return read(response, after).await,
+            None => {
+                let unsure = after || (changes && is_of_a_gateway(response.status()));
+                return read(response, unsure).await;
+            }
         }
     }
     Err(failed(changes, format!("the webhook was redirected more than {REDIRECTS} times")))
@@ -115,7 +125,7 @@ fn follow(request: &mut Request, url: Url, status: StatusCode) {
     request.url = url;
 }
 
-async fn read(mut response: Response, after: bool) -> Result<Answer, ToolReply> {
+async fn read(mut response: Response, unsure: bool) -> Result<Answer, ToolReply> {
     let status = response.status();
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
     let mut most = if status.is_success() { ANSWER } else { ERROR };
@@ -133,5 +143,5 @@ async fn read(mut response: Response, after: bool) -> Result<Answer, ToolReply> 
             Err(problem) => return Err(ToolReply::unanswered(format!("the webhook's answer was cut off: {}", guard::why(&problem)))),
         }
     }
-    Ok(Answer { status, content_type, body: body.freeze(), after })
+    Ok(Answer { status, content_type, body: body.freeze(), unsure })
 }

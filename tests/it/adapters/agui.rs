@@ -77,6 +77,23 @@ async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
 }
 
 #[tokio::test]
+async fn a_key_does_not_stand_for_another_answer() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let path = format!("/agents/{agent}/stream/agui");
+    let asked = post(&story, &path, input("chat", "r1", "pay")).await;
+    let mut body = input("chat", "r2", "pay");
+    body["resume"] = json!([{"interruptId": asked.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "cancelled"}]);
+    let done = post(&story, &path, body.clone()).await;
+    assert_eq!(post(&story, &path, body.clone()).await.text, done.text);
+    for payload in [Value::Null, json!({"approval": "approve"})] {
+        (body["resume"][0]["status"], body["resume"][0]["payload"]) = (json!("resolved"), payload);
+        assert_eq!(post(&story, &path, body.clone()).await.code(), "422 idempotency_key_reused");
+    }
+    assert!(story.hands.calls().is_empty(), "nothing was approved");
+}
+
+#[tokio::test]
 async fn several_pauses_are_answered_in_one_post() {
     let story = Story::scripted(pays());
     let workflow = story

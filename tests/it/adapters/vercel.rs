@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{agent, asked, chat, get, payer, pays, post, post_with_key, read_until, user, whole};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::runs::requests::RunRequest;
+
+use super::{Answer, agent, asked, chat, get, payer, pays, post, post_with_key, read_until, user, whole};
 use crate::support::story::Story;
 
 #[tokio::test]
@@ -154,6 +157,77 @@ async fn a_turn_stays_when_no_other_takes_its_place() {
     let trace = story.bench.studio.trace(&story.bench.scope, run.as_str().expect("a run"), query).await.expect("a trace");
     let sent = trace["spans"][0]["input"].as_array().expect("messages").iter().filter(|message| message["role"] != "system").count();
     assert_eq!(sent, 1, "the model is not sent what is replaced: {trace}");
+}
+
+/// What the AI SDK posts to have an answer again.
+fn again(text: &str, answer: &Value) -> Value {
+    let mut body = chat("c", json!([user(text)]));
+    (body["trigger"], body["messageId"]) = (json!("regenerate-message"), answer["messageId"].clone());
+    body
+}
+
+/// The runs of the messages that people read, and how many messages the thread counts.
+async fn read_on(story: &Story, thread: &str) -> (Vec<String>, Value) {
+    let shown = story.bench.studio.thread(&story.bench.scope, thread, wfstudio::studio::ListQuery::default()).await.expect("a thread");
+    let run = |message: &Value| message["trace_id"].as_str().expect("a run").to_owned();
+    (shown["messages"].as_array().expect("messages").iter().map(run).collect(), shown["message_count"].clone())
+}
+
+#[tokio::test]
+async fn a_regenerated_answer_is_the_one_that_is_named_or_read_last() {
+    let story = Story::scripted(json!([{"match": {"contains": "fail"}, "error": "provider_auth", "times": 0}, {"text": "Well.", "times": 0}]));
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let run = |answer: &Answer| answer.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").to_owned();
+    let first = post(&story, &path, chat("c", json!([user("one")]))).await;
+    let second = post(&story, &path, chat("c", json!([user("two")]))).await;
+    let thread = second.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
+    let before = read_on(&story, &thread).await;
+    assert_eq!(before.0, [run(&first), run(&first), run(&second), run(&second)]);
+    let earlier = post(&story, &path, again("one", &first.find("start"))).await;
+    assert_eq!(earlier.code(), "422 validation_failed");
+    assert!(earlier.text.contains(r#""errors":{"messageId":"#), "{}", earlier.text);
+    assert_eq!(read_on(&story, &thread).await, before, "a refused request changes nothing");
+    // A turn that fails leaves nothing to read: the answer that is read last is still that of the second run.
+    post(&story, &path, chat("c", json!([user("fail")]))).await;
+    let third = post(&story, &path, again("two", &second.find("start"))).await;
+    assert_eq!(read_on(&story, &thread).await.0, [run(&first), run(&first), run(&third), run(&third)], "the one that was named");
+    post(&story, &path, chat("c", json!([user("fail")]))).await;
+    let fourth = post(&story, &path, again("two", &json!({}))).await;
+    assert_eq!(read_on(&story, &thread).await.0, [run(&first), run(&first), run(&fourth), run(&fourth)], "the one that is read last");
+    let message = read_on_message(&story, &thread).await;
+    let fifth = post(&story, &path, again("two", &json!({"messageId": message}))).await;
+    assert_eq!(read_on(&story, &thread).await.0, [run(&first), run(&first), run(&fifth), run(&fifth)], "by the id that the thread tells");
+}
+
+/// The id of the last message that people read.
+async fn read_on_message(story: &Story, thread: &str) -> Value {
+    let shown = story.bench.studio.thread(&story.bench.scope, thread, wfstudio::studio::ListQuery::default()).await.expect("a thread");
+    shown["messages"].as_array().and_then(|messages| messages.last()).expect("a message")["id"].clone()
+}
+
+#[tokio::test]
+async fn a_regenerated_answer_is_not_that_of_a_run_that_is_newer_and_ended_earlier() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let thread = "11111111-2222-4333-8444-555555555555";
+    let paused = post(&story, &path, chat(thread, json!([user("pay")]))).await;
+    let waiting = paused.find("data-awaiting_input")["data"]["trace_id"].as_str().expect("a run").to_owned();
+    // The studio's own route begins a turn beside a run that waits.
+    let request = RunRequest::parse(&json!({"message": "hi", "thread_id": thread}), EntityKind::Agent).expect("a body");
+    let own = story.bench.studio.start(&story.bench.scope, EntityKind::Agent, &agent, request, false).await.expect("a turn");
+    story.bench.told(&own).await;
+    let newer = read_on(&story, thread).await.0[0].clone();
+    let resumed = story.bench.resume(&waiting, json!({"approval": "approve"})).await.expect("resumed");
+    story.bench.told(&resumed).await;
+    assert_eq!(read_on(&story, thread).await.0.last(), Some(&waiting));
+    let mut body = chat(thread, json!([user("hello")]));
+    body["trigger"] = json!("regenerate-message");
+    let done = post(&story, &path, body).await;
+    let run = done.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").to_owned();
+    let read = read_on(&story, thread).await.0;
+    assert!(read.contains(&newer) && !read.contains(&waiting) && read.last() == Some(&run), "{read:?}: {newer} {waiting} {run}");
 }
 
 #[tokio::test]

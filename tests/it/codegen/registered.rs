@@ -104,3 +104,23 @@ async fn what_is_no_definition_is_not_registered() {
     assert_eq!(desk.get("/api/agents").await.1["data"][0]["slug"], "helper");
     assert_eq!(desk.get("/api/registry/classes").await.1["data"].as_array().map(Vec::len), Some(3));
 }
+
+#[tokio::test]
+async fn a_template_uses_the_agent_of_a_class_that_has_its_slug() {
+    let desk = Desk::new();
+    let helper = json!({"name": "Ours", "slug": "support-assistant", "instructions": "Help.", "provider": "script", "model": "echo"});
+    desk.bench.studio.register_class("App\\Helper", helper).expect("registered");
+    let ours = desk.get("/api/agents/support-assistant").await.1;
+    let preview = desk.get("/api/templates/workflow/basic-agent-chat").await.1;
+    assert_eq!(preview["install_preview"], json!({"agents_create": [], "agents_reuse": ["support-assistant"]}));
+    let (status, made) = desk.post("/api/templates/workflow/basic-agent-chat/install", json!({})).await;
+    assert_eq!((status, &made["agents"]), (201, &json!([{"id": ours["id"], "slug": "support-assistant", "reused": true}])), "{made}");
+    let slug = made["workflow"]["slug"].as_str().expect("a slug").to_owned();
+    let run = desk.bench.start(&slug, json!({"message": "Hello"})).await;
+    desk.bench.told(&run).await;
+    let trace = desk.bench.trace(&run.run.to_string()).await;
+    assert!(trace["trace"]["status"] == "completed" && trace.to_string().contains("You said: Hello"), "{trace}");
+    let (status, made) = desk.post("/api/templates/agent/support-assistant/install", json!({})).await;
+    assert_eq!((status, &made["reused"], &made["agent"]["id"]), (201, &json!(true), &ours["id"]), "{made}");
+    assert_eq!(desk.get("/api/agents").await.1["data"].as_array().map(Vec::len), Some(1), "no second one is made");
+}

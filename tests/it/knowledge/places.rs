@@ -26,7 +26,12 @@ async fn open(bench: &Bench, path: &str, marks: HostMarks) -> Answer {
 }
 
 async fn open_in(bench: &Bench, path: &str, marks: HostMarks, [accept, cookie]: [&str; 2]) -> Answer {
-    let request = Request::builder().uri(format!("/studio/api/knowledge-bases/{path}")).header("accept", accept).header("cookie", cookie).body(Bytes::new());
+    ask(bench, path, marks, &[("accept", accept), ("cookie", cookie)]).await
+}
+
+async fn ask(bench: &Bench, path: &str, marks: HostMarks, headers: &[(&str, &str)]) -> Answer {
+    let request = Request::builder().uri(format!("/studio/api/knowledge-bases/{path}"));
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).body(Bytes::new());
     let answer = dispatch(&bench.studio, request.expect("a request"), marks).await;
     let (head, body) = answer.into_parts();
     let bytes = body.collect().await.expect("a body").to_bytes();
@@ -99,6 +104,17 @@ async fn hostile_documents_are_text_or_files_and_no_pages() {
     assert_eq!((file.status, file.text.as_str(), file.header("content-security-policy")), (200, evil, "sandbox"));
     assert!(file.header("content-disposition").starts_with("attachment;"), "{:?}", file.headers);
     assert_eq!(file.header("x-content-type-options"), "nosniff");
+    let path = format!("{base}/documents/{id}/original");
+    for (asked, status, text, range) in [
+        (("range", "bytes=4-5"), 206, "Hi", Some("bytes 4-5/")),
+        (("range", "bytes=-5"), 206, ".</p>", None),
+        (("range", "bytes=9999-"), 416, "", Some("bytes */")),
+        (("if-none-match", &*format!("\"{id}\"")), 304, "", None),
+    ] {
+        let part = ask(&bench, &path, HostMarks::default(), &[asked]).await;
+        assert_eq!((part.status, part.text.as_str()), (status, text), "{asked:?}");
+        assert!(range.is_none_or(|range| part.header("content-range").starts_with(range)), "{:?}", part.headers);
+    }
     for name in ["original", "text"] {
         let path = format!("{base}/documents/{id}/{name}");
         let other = HostMarks { tenant: "other".into(), ..HostMarks::default() };

@@ -54,3 +54,22 @@ async fn a_call_that_may_be_made_twice_is_made_again_under_the_same_key() {
     let (_bench, _, trace) = taken_over(folder.path(), json!({"idempotent": true})).await;
     assert_eq!(trace["output"]["mcp_result"]["result"], json!("again, the same call"), "{trace}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_decided_of_a_call_holds_where_its_server_is_gone() {
+    for (action, wanted) in [("use", "it ran"), ("skip", "The call was skipped")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (bench, run, trace) = taken_over(folder.path(), json!({})).await;
+        bench.studio.shutdown(Duration::from_secs(2)).await;
+        drop(bench);
+        let silent = json!({"mcp": {"servers": {"peer": {"transport": "stdio", "command": "/nowhere/at-all"}}}});
+        let next = Bench::on_disk(silent, folder.path());
+        let mut word = json!({"call_id": trace["error"]["calls"][0]["call_id"], "action": action});
+        if action == "use" {
+            word["result"] = json!("it ran");
+        }
+        let retried = next.retry(&run, json!({"in_doubt": [word]})).await.expect("a retry");
+        let told = next.told(&retried).await;
+        assert!(told.contains(&format!(r#""mcp_result":{{"server":"peer","name":"once","result":"{wanted}"#)), "{told}");
+    }
+}

@@ -121,6 +121,24 @@ async fn a_tool_node_in_doubt_takes_the_given_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_decided_of_a_tool_node_holds_where_its_tool_is_not_declared_any_more() {
+    for (decision, wanted) in [(json!({"action": "use", "result": "paid"}), "paid"), (json!({"action": "skip"}), "The call was skipped")] {
+        let folder = tempfile::tempdir().unwrap();
+        let (story, run) = in_doubt(folder.path(), "start -> tool_1{tool_ref: \"host:stuck\"} -> stop", 1).await;
+        let mut declaration = crate::support::hands::Hands::declaration();
+        declaration.tools.retain(|tool| tool.name != "stuck");
+        story.bench.studio.set_host(std::sync::Arc::new(story.hands.clone()), declaration);
+        let undecided = story.refused(&run, "retry", json!({})).await;
+        assert!(undecided.starts_with("422 validation_failed"), "{undecided}");
+        let mut word = decision.clone();
+        word["call_id"] = story.trace(&run).await["trace"]["error"]["calls"][0]["call_id"].clone();
+        let told = story.retry(&run, json!({"in_doubt": [word]})).await;
+        assert!(told.contains("trace_completed") && told.contains(&format!("\"name\":\"stuck\",\"result\":\"{wanted}")), "{told}");
+        assert!(story.hands.calls().is_empty(), "nothing is called again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_decided_of_a_call_is_refused_where_its_step_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:stuck\"} -> stop";

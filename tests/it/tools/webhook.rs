@@ -137,6 +137,35 @@ async fn a_call_whose_answer_cannot_be_taken_is_not_made_again() {
 }
 
 #[tokio::test]
+async fn a_call_that_a_gateway_lost_is_not_made_again_unless_it_may_be() {
+    let (bench, server) = (near(), Server::start().await);
+    let ways = [
+        ("POST", 502, false, 1),
+        ("PUT", 504, false, 1),
+        ("DELETE", 524, false, 1),
+        ("POST", 503, false, 2),
+        ("POST", 500, false, 2),
+        ("GET", 502, false, 2),
+        ("POST", 502, true, 2),
+    ];
+    for (at, (method, code, idempotent, made)) in ways.into_iter().enumerate() {
+        let (name, url) = (format!("way-{at}"), server.url(&format!("/redirect?code={code}&to=/x&way={at}")));
+        let config = json!({"method": method, "url": url});
+        stored(&bench, json!({"name": name, "slug": name, "kind": "webhook", "config": config, "idempotent": idempotent})).await;
+        let data = json!({"tool_ref": format!("tool:{name}"), "idempotent": idempotent, "retries": {"max": 1, "backoff_ms": 0}});
+        let trace = run(&bench, graph(data)).await;
+        let calls = server.seen().iter().filter(|line| line.contains(&format!("way={at}"))).count();
+        let error = &trace["trace"]["error"];
+        let asked = if made == 1 { json!(name) } else { json!(null) };
+        assert_eq!((&error["calls"][0]["name"], calls), (&asked, made), "{method} {code}: {error}");
+        assert!(error["message"].as_str().is_some_and(|told| told.contains(&format!("the webhook answered {code}"))), "{error}");
+    }
+    let mut keys = server.keys();
+    let last = keys.split_off(keys.len() - 2);
+    assert_eq!(last[0], last[1], "a call that may be made twice keeps its key");
+}
+
+#[tokio::test]
 async fn a_secret_that_comes_back_escaped_is_masked() {
     let server = Server::start().await;
     let bench = Bench::new(json!({"webhook": {"allow_private": ["127.0.0.0/8"]}, "secrets": {"KEY": "ab/cd+ef/ghijkl=="}}));

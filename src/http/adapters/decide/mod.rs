@@ -4,15 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::ask::{Ask, Interrupt};
 use crate::error::{Error, Kind, Result};
+use crate::model::Id;
 use crate::model::event::{Pause, PauseReason};
 use crate::model::run::Status;
-use crate::studio::Standing;
+use crate::studio::{NamedTurn, Standing, Turns};
 
 /// What a post means.
 #[derive(Debug, PartialEq)]
 pub(super) enum Meaning {
     /// A new turn or run, which may replace the turn of an earlier run.
-    Begin { replaces: Option<crate::model::Id> },
+    Begin { replaces: Option<Id> },
     /// The message answers the open question of a run.
     Tell { run: String, pause: String },
     /// Answers to pauses of a run, in order.
@@ -30,22 +31,43 @@ pub(super) enum Answer {
     Given,
 }
 
-/// What a post to an agent or a workflow means; `newest` is the newest run of its chat.
-pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>) -> Result<Meaning> {
+/// What a post to an agent or a workflow means; `newest` is the newest run of its chat, and `turns` are
+/// those that a new answer may take the place of.
+pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Result<Meaning> {
     if !ask.interrupts.is_empty() {
         let unknown = || Error::not_found("interrupt", &ask.interrupts[0].pause);
         return interrupted(&ask.interrupts, newest.ok_or_else(unknown)?);
     }
     if ask.regenerates {
-        // A run that did not end well has not replaced what it was to replace.
-        let replaces = newest.and_then(|run| if run.status == Status::Completed { Some(run.run) } else { run.replaces });
-        return Ok(Meaning::Begin { replaces });
+        return replaced(ask, newest, turns).map(|replaces| Meaning::Begin { replaces });
     }
     if !ask.verdicts.is_empty() {
         return decided(ask, newest);
     }
     let Some(waiting) = newest.filter(|run| run.status.paused()) else { return Ok(Meaning::Begin { replaces: None }) };
     told(waiting)
+}
+
+/// The run whose turn a new answer takes the place of: the one that the client names, else the last one that people read, unless what is
+/// answered again has no turn.
+fn replaced(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Result<Option<Id>> {
+    match (turns.named, &turns.last) {
+        (Some(NamedTurn::Shown(run)), Some((last, _))) if run == *last => return Ok(Some(run)),
+        (Some(NamedTurn::Shown(_)), _) => {
+            let text = "messageId must be that of the last answer of the chat; nothing was changed; branch the thread to answer an earlier message again";
+            return Err(Error::field("messageId", text));
+        }
+        (Some(NamedTurn::Missing(replaces)), _) => return Ok(replaces),
+        (None, _) => {}
+    }
+    let Some(newest) = newest else { return Ok(None) };
+    if newest.status == Status::Completed {
+        return Ok(Some(turns.last.as_ref().map_or(newest.run, |(run, _)| *run)));
+    }
+    // A run that did not end well has added no turn, and has not replaced what it was to replace.
+    let asks_again = |message: &str| ask.said.text.as_str() == Some(message);
+    let last = turns.last.as_ref().filter(|(_, message)| !asks_again(&newest.message) && asks_again(message));
+    Ok(last.map_or(newest.replaces, |(run, _)| Some(*run)))
 }
 
 /// The meaning of a post to a given run, which must be paused.

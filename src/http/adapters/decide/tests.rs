@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Meaning, meaning, meaning_for, rest};
 use crate::error::Kind;
-use crate::http::adapters::ask::{Ask, Interrupt, Verdict};
+use crate::http::adapters::ask::{Ask, Interrupt, Said, Verdict};
 use crate::model::Id;
 use crate::model::event::{EntityKind, Pause};
 use crate::model::run::Status;
-use crate::studio::Standing;
+use crate::studio::{NamedTurn, Standing, Turns};
 
 fn id(number: u64) -> Id {
     Id::v7(1, 1, number)
@@ -57,40 +57,61 @@ fn resume(pause: u64, payload: Option<Value>) -> Interrupt {
 }
 
 fn answers(ask: &Ask, run: &Standing) -> Vec<Answer> {
-    match meaning(ask, Some(run)).expect("a meaning") {
+    match meaning(ask, Some(run), &Turns::default()).expect("a meaning") {
         Meaning::Answer { answers, .. } => answers,
         other => panic!("{other:?}"),
     }
 }
 
 fn refused(ask: &Ask, run: Option<&Standing>) -> Kind {
-    meaning(ask, run).expect_err("a refusal").kind
+    meaning(ask, run, &Turns::default()).expect_err("a refusal").kind
 }
 
 #[test]
 fn a_message_begins_a_turn_or_answers_the_earliest_question() {
     let plain = Ask::default();
     let begins = Meaning::Begin { replaces: None };
-    assert_eq!(meaning(&plain, None).expect("a meaning"), begins);
+    assert_eq!(meaning(&plain, None, &Turns::default()).expect("a meaning"), begins);
     for status in [Status::Queued, Status::Running, Status::Completed, Status::Failed, Status::Cancelled] {
-        assert_eq!(meaning(&plain, Some(&standing(status, Vec::new()))).expect("a meaning"), begins);
+        assert_eq!(meaning(&plain, Some(&standing(status, Vec::new())), &Turns::default()).expect("a meaning"), begins);
     }
     let asked = standing(Status::AwaitingToolApproval, vec![approval(10, &["c"]), question(11), question(12)]);
-    assert_eq!(meaning(&plain, Some(&asked)).expect("a meaning"), Meaning::Tell { run: id(1).to_string(), pause: id(11).to_string() });
+    assert_eq!(meaning(&plain, Some(&asked), &Turns::default()).expect("a meaning"), Meaning::Tell { run: id(1).to_string(), pause: id(11).to_string() });
     assert_eq!(refused(&plain, Some(&standing(Status::AwaitingToolApproval, vec![approval(10, &["c"])]))), Kind::WrongAnswerKind);
 }
 
 #[test]
 fn a_regenerated_answer_replaces_a_turn_that_was_completed() {
     let again = Ask { regenerates: true, ..Ask::default() };
-    let replaces = |status| match meaning(&again, Some(&standing(status, Vec::new()))) {
+    let replaces = |status| match meaning(&again, Some(&standing(status, Vec::new())), &Turns::default()) {
         Ok(Meaning::Begin { replaces }) => replaces,
         other => panic!("{other:?}"),
     };
     assert_eq!(replaces(Status::Completed), Some(id(1)));
     assert_eq!((replaces(Status::Failed), replaces(Status::Running)), (None, None), "those added nothing to the thread");
     let failed = Standing { replaces: Some(id(4)), ..standing(Status::Failed, Vec::new()) };
-    assert_eq!(meaning(&again, Some(&failed)).unwrap(), Meaning::Begin { replaces: Some(id(4)) }, "what it left is replaced");
+    assert_eq!(meaning(&again, Some(&failed), &Turns::default()).unwrap(), Meaning::Begin { replaces: Some(id(4)) }, "what it left is replaced");
+}
+
+#[test]
+fn a_regenerated_answer_replaces_the_turn_that_is_named_or_read_last() {
+    let again = |text: &str| Ask { regenerates: true, said: Said { text: text.into(), ..Said::default() }, ..Ask::default() };
+    let turns = |named| Turns { last: Some((id(7), "seven".into())), named };
+    let replaces = |ask: &Ask, newest: &Standing, turns: &Turns| match meaning(ask, Some(newest), turns) {
+        Ok(Meaning::Begin { replaces }) => replaces,
+        other => panic!("{other:?}"),
+    };
+    let completed = standing(Status::Completed, Vec::new());
+    assert_eq!(replaces(&again("hi"), &completed, &turns(None)), Some(id(7)), "an older run went on and ended later");
+    assert_eq!(replaces(&again("hi"), &completed, &turns(Some(NamedTurn::Shown(id(7))))), Some(id(7)));
+    assert_eq!(replaces(&again("hi"), &completed, &turns(Some(NamedTurn::Missing(Some(id(7)))))), Some(id(7)));
+    assert_eq!(replaces(&again("hi"), &completed, &turns(Some(NamedTurn::Missing(None)))), None);
+    let earlier = meaning(&again("hi"), Some(&completed), &turns(Some(NamedTurn::Shown(id(5))))).expect_err("a refusal");
+    assert_eq!(earlier.kind, Kind::ValidationFailed);
+    let failed = Standing { replaces: Some(id(4)), ..standing(Status::Failed, Vec::new()) };
+    assert_eq!(replaces(&again("hi"), &failed, &turns(None)), Some(id(4)), "what failed is tried again");
+    assert_eq!(replaces(&again("seven"), &failed, &turns(None)), Some(id(7)), "the message of the turn that is read last");
+    assert_eq!(replaces(&again("other"), &failed, &turns(None)), Some(id(4)), "a message that nobody knows");
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
     let mut ask = Ask {
         chat: name(body, "id")?,
         regenerates,
+        message_id: text(body, "messageId")?,
         state: if given(body, "state").is_some() { object(body, "state")? } else { object(body, "context")? },
         on_disconnect: given(body, "on_disconnect").cloned(),
         ..Ask::default()
