@@ -1,8 +1,11 @@
 //! Owns reranking: search results sorted by a model that reads question and passage together.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::search::{Question, Trouble};
 use super::Knowledge;
@@ -20,7 +23,46 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const BYTES: usize = 16 << 10;
 
 /// What a reranker says of candidates, by document and position: so they are known again when the document was read anew meanwhile.
-pub type Scores = HashMap<String, f64>;
+pub type Scores = HashMap<String, Judged>;
+
+/// What a reranker says of one candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "(usize, f64)")]
+pub struct Judged {
+    /// Its place in the reranker's order, which tells scores apart that are equal at an end of the scale.
+    place: usize,
+    score: f64,
+}
+
+/// Older logs have the score alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Placed(usize, f64),
+    Score(f64),
+}
+
+impl From<Stored> for Judged {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Placed(place, score) => Self { place, score },
+            Stored::Score(score) => Self { place: 0, score },
+        }
+    }
+}
+
+impl From<Judged> for (usize, f64) {
+    fn from(judged: Judged) -> Self {
+        (judged.place, judged.score)
+    }
+}
+
+/// A higher score comes first; of equal ones, the one that the reranker put first.
+fn by_rank(one: Option<Judged>, other: Option<Judged>) -> Ordering {
+    let score = |judged: Option<Judged>| judged.map_or(-1.0, |judged| judged.score);
+    let place = |judged: Option<Judged>| judged.map_or(usize::MAX, |judged| judged.place);
+    score(other).total_cmp(&score(one)).then_with(|| place(one).cmp(&place(other)))
+}
 
 fn name(chunk: &Chunk) -> String {
     format!("{}:{}", chunk.document_id, chunk.position)
@@ -30,12 +72,12 @@ impl Question {
     /// Candidates in the order of their scores; those without one keep theirs, behind the others.
     fn ranked(&self, candidates: Vec<Chunk>, scores: &Scores) -> Found {
         let scored = |mut chunk: Chunk| {
-            let score = scores.get(&name(&chunk)).copied();
-            chunk.score = score.map_or(0.0, |score| (score * 1e6).round() / 1e6);
-            (score, chunk)
+            let judged = scores.get(&name(&chunk)).copied();
+            chunk.score = judged.map_or(0.0, |judged| (judged.score * 1e6).round() / 1e6);
+            (judged, chunk)
         };
-        let mut scored: Vec<(Option<f64>, Chunk)> = candidates.into_iter().map(scored).collect();
-        scored.sort_by(|(one, _), (other, _)| other.unwrap_or(-1.0).total_cmp(&one.unwrap_or(-1.0)));
+        let mut scored: Vec<(Option<Judged>, Chunk)> = candidates.into_iter().map(scored).collect();
+        scored.sort_by(|(one, _), (other, _)| by_rank(*one, *other));
         self.best_of(scored.into_iter().map(|(_, chunk)| chunk).collect())
     }
 }
@@ -79,7 +121,8 @@ impl Knowledge {
             let text = format!("the reranker `{}` did not answer within {} s", rerank.model, PATIENCE.as_secs());
             Err(ProviderFailure::cut(FaultCode::ProviderTimeout, text))
         })?;
-        let scores = ranking.order.iter().filter_map(|(index, score)| Some((name(candidates.get(*index)?), *score)));
+        let judged = ranking.order.iter().enumerate();
+        let scores = judged.filter_map(|(place, (index, score))| Some((name(candidates.get(*index)?), Judged { place, score: *score })));
         Ok((scores.collect(), ranking.tokens))
     }
 
@@ -109,5 +152,27 @@ impl Knowledge {
                 Ok(self.find(question, vector).await?.map(|found| Found { warnings: vec![warning], ..found }))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_judged_is_read_back_with_its_place_and_older_scores_without() {
+        let scores = Scores::from([("a:0".to_owned(), Judged { place: 2, score: 0.5 })]);
+        let stored = serde_json::to_value(&scores).expect("JSON");
+        assert_eq!(stored, json!({"a:0": [2, 0.5]}));
+        assert_eq!(serde_json::from_value::<Scores>(stored).expect("scores"), scores);
+        let older: Scores = serde_json::from_value(json!({"a:0": 1, "b:0": 0.25})).expect("scores");
+        assert_eq!((older["a:0"], older["b:0"]), (Judged { place: 0, score: 1.0 }, Judged { place: 0, score: 0.25 }));
+        let placed = |place, score| Some(Judged { place, score });
+        assert_eq!(by_rank(placed(1, 0.0), placed(0, 0.0)), Ordering::Greater, "as the reranker put them");
+        assert_eq!(by_rank(placed(1, 0.9), placed(0, 0.2)), Ordering::Less);
+        assert_eq!(by_rank(placed(9, 0.0), None), Ordering::Less, "what was not judged comes last");
+        assert_eq!(by_rank(None, None), Ordering::Equal);
     }
 }

@@ -14,7 +14,8 @@ use super::node::run;
 use super::{bench, three};
 use crate::support::Bench;
 
-/// A reranker: it knows which words mean the same. The model `upside-down` likes most what has least of the question, others answer badly.
+/// A reranker: it knows which words mean the same. The model `upside-down` likes most what has least of the question, `below` and `above` tell
+/// the same order by scores beyond both ends of the scale, others answer badly.
 #[derive(Clone, Default)]
 struct Server {
     url: String,
@@ -56,9 +57,14 @@ async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> (Statu
         let meant = meanings(text);
         query.iter().filter(|word| meant.contains(*word)).count() as f64 / query.len().max(1) as f64
     };
-    let upside_down = body["model"] == "upside-down";
     let mut results: Vec<Value> = texts.iter().map(score).enumerate().map(|(index, score)| {
-        json!({"index": index, "relevance_score": if upside_down { 1.0 - score } else { score }})
+        let told = match body["model"].as_str() {
+            Some("upside-down") => 1.0 - score,
+            Some("below") => -5.0 - score,
+            Some("above") => 5.0 - score,
+            _ => score,
+        };
+        json!({"index": index, "relevance_score": told})
     }).collect();
     match body["model"].as_str() {
         Some("broken") => return (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({"error": "out of order"}))),
@@ -122,6 +128,27 @@ async fn the_order_and_the_scores_are_those_of_the_reranker_and_it_is_paid_for_o
     assert_eq!(server.calls(), 2);
     let strict = bench.ask(&base, json!({"query": "refund policy", "threshold": 0.9})).await;
     assert_eq!((&strict["chunk_count"], strict.get("warnings"), server.calls()), (&json!(0), None, 3), "the threshold is for its scores: {strict}");
+}
+
+#[tokio::test]
+async fn the_order_is_the_rerankers_also_where_its_scores_are_beyond_the_scale() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    let base = three(&bench).await;
+    let question = "When is a refund given within thirty days?";
+    let ask = async |model: &str| {
+        let rerank = json!({"provider": "jina", "model": model, "candidates": 3});
+        let found = bench.ask(&base, json!({"query": question, "mode": "vector", "threshold": 0, "rerank": rerank})).await;
+        let data = json!({"knowledge_base_id": "docs", "rerank": rerank, "mode": "vector", "query": question, "threshold": 0});
+        let (_, trace) = run(&bench, data, json!({})).await;
+        let listed = |results: &Value| names(results).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        (listed(&found["results"]), listed(&trace["trace"]["output"]["rag_context"]["results"]))
+    };
+    let (found, told) = ask("upside-down").await;
+    assert!(found.len() > 1 && found == told, "{found:?} {told:?}");
+    for model in ["below", "above"] {
+        assert_eq!(ask(model).await, (found.clone(), found.clone()), "{model}");
+    }
 }
 
 #[tokio::test]
