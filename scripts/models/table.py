@@ -123,6 +123,18 @@ def bedrock(name, entry, facts):
         facts |= {"structured": "none", "cache": "marked" if "nova" in name and entry.get("supports_prompt_caching") else "none"}
 
 
+def paints(entry):
+    """A model that answers with pictures beside its text."""
+    return entry.get("mode") == "image_generation" and {"text", "image"} <= set(entry.get("supported_output_modalities") or [])
+
+
+def painter(entry, facts):
+    """Those of Gemini: of the files they read pictures alone, and how much they think cannot be said."""
+    pdf = ["pdf"] if entry.get("supports_pdf_input") else []
+    facts |= {"input": ["text", "image", *pdf], "output": ["text", "image"], "structured": "none", "structured_with_tools": False}
+    facts |= {"reasoning": "always" if entry.get("supports_reasoning") else "none", "efforts": []}
+
+
 def plain(_, entry, facts):
     facts |= {} if entry.get("supports_reasoning") else {"reasoning": "none", "efforts": []}
 
@@ -160,6 +172,8 @@ def of_list(kind, name, entry):
         OWN[kind](name, entry, facts)
     if kind in ALWAYS_PARALLEL:
         facts["parallel_tools"] = False
+    if paints(entry):
+        painter(entry, facts)
     return facts
 
 
@@ -175,18 +189,15 @@ def listed(kind, entries, date):
         return
     _, keys, beginning = VENDORS[kind]
     for key, entry in entries.items():
-        if entry.get("litellm_provider") in keys and entry.get("mode") in ("chat", "responses") and key.startswith(beginning):
+        if entry.get("litellm_provider") in keys and key.startswith(beginning):
             name = key.removeprefix(beginning)
+            if kind == "gemini" and paints(entry):
+                yield name, entry
+            if entry.get("mode") not in ("chat", "responses"):
+                continue
             plain = kind == "groq" or "/" not in name
             if plain and not SPOKEN.search(name) and not name.startswith("ft:"):
                 yield name, entry
-
-
-def only_named(kind, claude):
-    """Models of a marketplace, of which only names and windows are known; of Anthropic's also what its requests depend on."""
-    for model in labels(kind).models:
-        if model.id.split("/")[0] in MAKERS and not OTHER_NAMES.search(model.id) and not SPOKEN.search(model.id):
-            yield model.id, {"context_window": model.context_window, **of_claude(model.id, claude)}
 
 
 def all_of_anthropic(entries, facts, date):
@@ -210,13 +221,61 @@ def of_claude(name, known):
     return {"cache": "marked"}
 
 
-def rows_of(kind, entries, facts, date):
-    defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
-    package = labels(kind)
-    found = dict(only_named(kind, all_of_anthropic(entries, facts, date))) if kind == "openrouter" else {}
+# The makers of a marketplace whose models are known by a kind of their own, and what stands before their names there.
+THEIRS = {
+    "anthropic": ("anthropic", ""), "openai": ("openai", ""), "google": ("gemini", ""), "x-ai": ("xai", ""), "mistralai": ("mistral", ""),
+    "cohere": ("cohere", ""), "deepseek": ("deepseek", ""), "moonshotai": ("moonshot", ""), "z-ai": ("zai", ""),
+    "perplexity": ("perplexity", ""), "amazon": ("bedrock", "amazon-"),
+}
+
+
+def alike(name):
+    """A name as a marketplace and a maker both write it."""
+    name = re.sub(r":(free|thinking|0)$|-fast$", "", name)
+    return re.sub(r"-(001|preview(-\d{2}-\d{4})?|\d{4}-\d{2}-\d{2}|\d{8})$", "", name.replace(".", "-"))
+
+
+def of_makers(entries, facts, date):
+    """What the makers' own kinds know of their models, by maker and name."""
+    known = {}
+    for maker, (kind, before) in THEIRS.items():
+        defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
+        found = found_in(kind, entries, facts, date)
+        # Of names that are alike, the shortest one is that of the model as it is now.
+        names = sorted((name for name in found if alike(name).startswith(before)), key=lambda name: (-len(name), name))
+        known[maker] = {alike(name).removeprefix(before): {**defaults, **found[name]} for name in names}
+    return known
+
+
+def named(kind, entries, facts, date):
+    """Models of a marketplace: names and windows, and what their makers' own kinds say they read, make and call."""
+    makers, claude = of_makers(entries, facts, date), all_of_anthropic(entries, facts, date)
+    for model in labels(kind).models:
+        maker, _, name = model.id.partition("/")
+        known = makers.get(maker, {}).get(alike(name))
+        paints = known and "image" in known["output"]
+        if maker not in MAKERS or OTHER_NAMES.search(model.id) or (SPOKEN.search(model.id) and not paints):
+            continue
+        row = {"context_window": model.context_window, **of_claude(model.id, claude)}
+        if known:
+            # The marketplace itself reads PDF files to models that do not.
+            row |= {"input": [*(one for one in known["input"] if one != "pdf"), "pdf"], "output": known["output"]}
+            row |= {"max_output": known["max_output"], "tools": known["tools"]}
+        yield model.id, row
+
+
+def found_in(kind, entries, facts, date):
+    found = dict(named(kind, entries, facts, date)) if kind == "openrouter" else {}
     found |= {name: of_list(kind, name, entry) for name, entry in listed(kind, entries, date)} if kind in [*VENDORS, *LISTED] and kind not in OTHER_DOORS else {}
     for name, row in facts["models"].get(kind, {}).items():
         found[name] = {**found.get(name, {}), **row}
+    return found
+
+
+def rows_of(kind, entries, facts, date):
+    defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
+    package = labels(kind)
+    found = found_in(kind, entries, facts, date)
     for name, row in found.items():
         known = package and package.find_model(name)
         if known and known.id == name and known.name and known.name != known.name.lower() and "label" not in row:
@@ -226,7 +285,9 @@ def rows_of(kind, entries, facts, date):
             undated = re.sub(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{4}(-preview)?)$", "", name)
             row["replacement"] = given.get(name) or given.get(undated)
     for name in sorted(found):
-        shown = {key: value for key, value in found[name].items() if value != defaults[key]}
+        # Where the kind says nothing, a model that reads everything is not one of which nothing is known.
+        told = {"input"} - facts["kinds"].get(kind, {}).keys()
+        shown = {key: value for key, value in found[name].items() if value != defaults[key] or key in told}
         # Names that only begin those of models are no models themselves.
         family = name in facts["families"].get(kind, [])
         yield {"kind": kind, "id": name, **shown, **({"family": True} if family else {})}

@@ -33,6 +33,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// How long the text of a refusal is waited for: its status is known by then.
 const REFUSAL: Duration = Duration::from_secs(5);
 /// How long a usage report is waited for once the answer is complete.
+/// Letters of the name of an answer that are kept.
+const ID: usize = 200;
 const LINGER: Duration = Duration::from_secs(2);
 /// Calls over one HTTP/2 connection at most. Servers commonly allow a hundred, and a call above that waits inside the client, unseen.
 const SHARE: usize = 64;
@@ -227,6 +229,7 @@ impl Outbound {
         let (status, headers, rest) = timeout_at(first_byte, self.head(request)).await.map_err(unanswered)??;
         let mut answer = Answer::new(rest, *patience, until, is_json(&headers));
         answer.is_binary = is_of_kind(&headers, "application/vnd.amazon.eventstream");
+        answer.id = headers.get("x-amzn-requestid").and_then(|id| id.to_str().ok()).map(|id| id.chars().take(ID).collect());
         if !(200..300).contains(&status) {
             return Err(self.refusal(status, &headers, answer).await);
         }
@@ -276,14 +279,18 @@ pub struct Answer {
     until: Instant,
     /// When the provider has been silent for too long.
     silent_at: Instant,
+    /// Until when usage is waited for behind the end of the answer, whatever else comes.
+    lingers_until: Option<Instant>,
     left: usize,
     is_json: bool,
     is_binary: bool,
+    /// What its head calls it; most families name an answer in its body.
+    id: Option<String>,
 }
 
 impl Answer {
     fn new(rest: Rest, patience: Patience, until: Instant, is_json: bool) -> Self {
-        Self { first: None, rest, patience, until, silent_at: after(patience.idle), left: patience.answer_bytes, is_json, is_binary: false }
+        Self { first: None, rest, patience, until, silent_at: after(patience.idle), lingers_until: None, left: patience.answer_bytes, is_json, is_binary: false, id: None }
     }
 
     /// An answer of these bytes, without a connection.
@@ -306,7 +313,7 @@ impl Answer {
     /// All that counts was said: what may follow is waited for only a little.
     pub(super) fn lingers(&mut self) {
         self.patience.idle = self.patience.idle.min(LINGER);
-        self.said();
+        self.silent_at = *self.lingers_until.get_or_insert_with(|| after(self.patience.idle));
     }
 
     /// It is one JSON value, whatever was asked for: it says so, or it begins like one.
@@ -318,6 +325,11 @@ impl Answer {
     /// It says that it is one JSON value, whatever was asked for.
     pub(super) const fn is_json(&self) -> bool {
         self.is_json
+    }
+
+    /// What its head calls it.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// It comes as Amazon's binary frames.

@@ -117,8 +117,17 @@ const UNSTREAMED: [&str; 6] = [
     "stream is not supported",
 ];
 /// The model or the account does not show what it thinks.
-const SUMMARIES: [&str; 6] =
-    ["reasoning summaries", "reasoning.summary", "include_thoughts", "includethoughts", "adaptive.display", "thinking.display"];
+const SUMMARIES: [&str; 9] = [
+    "reasoning summaries",
+    "reasoning.summary",
+    "include_thoughts",
+    "includethoughts",
+    "thinking is not enabled",
+    "thinking is not supported",
+    "thinking_config is not supported",
+    "adaptive.display",
+    "thinking.display",
+];
 /// <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation>
 const BOUND: &str = "bound to a different conversation";
 /// What a later attempt does not mend.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::strict;
+
 /// A schema with `change` made to each of its objects.
 fn each(schema: &Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
     let Value::Object(members) = schema else { return schema.clone() };
@@ -28,7 +30,8 @@ fn each(schema: &Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
     Value::Object(members)
 }
 
-/// The schema with these keywords only. What it then lets through is refused when the answer is checked.
+/// The schema with these keywords only; what the others say goes into the description. What it then lets through is refused when the
+/// answer is checked.
 pub(super) fn only(schema: &Value, keywords: &[&str]) -> Value {
     each(schema, &|members| {
         if !keywords.contains(&"const")
@@ -36,7 +39,15 @@ pub(super) fn only(schema: &Value, keywords: &[&str]) -> Value {
         {
             members.insert("enum".into(), Value::Array(vec![value]));
         }
-        members.retain(|key, _| keywords.contains(&key.as_str()));
+        let mut told = Map::new();
+        members.retain(|key, value| {
+            let kept = keywords.contains(&key.as_str());
+            if !kept && !strict::SILENT.contains(&key.as_str()) && key != "additionalProperties" {
+                told.insert(key.clone(), value.take());
+            }
+            kept
+        });
+        strict::describe(members, told);
     })
 }
 
@@ -50,10 +61,10 @@ mod tests {
     fn keywords_go_and_properties_of_their_name_stay() {
         let schema = json!({"$schema": "x", "type": "object", "required": ["minimum"], "properties": {
             "minimum": {"type": "integer", "minimum": 1}, "kind": {"const": "a"}, "all": true,
-            "list": {"type": "array", "items": {"anyOf": [{"type": "string", "pattern": "a"}]}}}});
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string", "pattern": "a", "description": "Short"}]}}}});
         let wanted = json!({"type": "object", "required": ["minimum"], "properties": {
-            "minimum": {"type": "integer"}, "kind": {"enum": ["a"]}, "all": true,
-            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}]}}}});
-        assert_eq!(only(&schema, &["type", "required", "properties", "items", "anyOf", "enum"]), wanted);
+            "minimum": {"type": "integer", "description": "(JSON Schema: {\"minimum\":1})"}, "kind": {"enum": ["a"]}, "all": true,
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string", "description": "Short (JSON Schema: {\"pattern\":\"a\"})"}]}}}});
+        assert_eq!(only(&schema, &["type", "required", "properties", "items", "anyOf", "enum", "description"]), wanted);
     }
 }

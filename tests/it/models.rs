@@ -164,6 +164,14 @@ async fn models_are_listed_by_what_they_can_do() {
         })
         .contains(&"gemini-3.5-flash".to_owned())
     );
+    let router = ModelQuery { provider: Some("openrouter"), ..ModelQuery::default() };
+    let (all, hearing) = (ids(router.clone()), ids(ModelQuery { input: Some("audio"), ..router.clone() }));
+    assert!(hearing.contains(&"google/gemini-2.5-flash".to_owned()) && !hearing.contains(&"anthropic/claude-opus-5".to_owned()), "{hearing:?}");
+    assert!(!hearing.contains(&"meta-llama/llama-3-8b-instruct".to_owned()), "what nobody knows of a model is not found");
+    assert_eq!(ids(ModelQuery { input: Some("text"), ..router.clone() }), all);
+    let painting = ids(ModelQuery { output: Some("image"), ..router });
+    assert!(painting.contains(&"google/gemini-2.5-flash-image".to_owned()) && painting.len() < 20, "{painting:?}");
+    assert!(ids(ModelQuery { provider: Some("gemini"), output: Some("image"), ..ModelQuery::default() }).contains(&"gemini-2.5-flash-image".to_owned()));
     for wrong in [
         ModelQuery { input: Some("smell"), ..of.clone() },
         ModelQuery { tools: Some("maybe"), ..of.clone() },

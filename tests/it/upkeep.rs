@@ -334,6 +334,9 @@ async fn the_doctor_names_models_that_end_and_those_that_nobody_knows() {
     for (name, provider, model) in [("Old", "anthropic", "claude-opus-4-1"), ("Soon", "openai", "o3"), ("Odd", "mistral", "nobody-knows"), ("Own", "script", "echo")] {
         story.bench.agent(json!({"name": name, "provider": provider, "model": model})).await;
     }
+    // The table has no rerankers.
+    let ranked = json!({"name": "Ranked", "embedding": {"provider": "hash"}, "retrieval_defaults": {"rerank": {"provider": "cohere", "model": "rerank-v3.5"}}});
+    story.bench.base(ranked).await;
     // The clock stands at the day of the table, then a year later.
     let day = Timestamp(1_795_219_200_000);
     let ahead = day.0 - SystemClock::default().now().0;

@@ -3,7 +3,7 @@
 
 use super::memory::{self, Report};
 use super::window;
-use super::turns::{Conversation, Speaker};
+use super::turns::{Conversation, Speaker, Turn};
 use super::compaction::{self, Summarizer};
 use crate::engine::calls::{ModelAnswer, Prompt};
 use crate::engine::drive::context::StepContext;
@@ -110,14 +110,14 @@ fn scaled(part: u64, of: u64, to: u64) -> u64 {
 impl Speaker<'_> {
     /// Asks the model with what fits into its window, and once more with half of it when the provider says that it does not: once a step,
     /// and once for each fallback that it turns to.
-    pub(super) async fn ask_within(&self, number: u32, conversation: &mut Conversation, last: bool) -> Result<ModelAnswer, Fault> {
+    pub(super) async fn ask_within(&self, number: u32, conversation: &mut Conversation, turn: Turn) -> Result<ModelAnswer, Fault> {
         self.make_room(number, conversation).await?;
-        let mut result = self.ask_with(number, conversation, last).await;
+        let mut result = self.ask_with(number, conversation, turn).await;
         while let Err(fault) = &result
             && fault.code == FaultCode::ContextOverflow
             && Box::pin(self.halve(number, conversation)).await?
         {
-            result = self.ask_with(number, conversation, last).await;
+            result = self.ask_with(number, conversation, turn).await;
         }
         if let Ok(answer) = &result {
             let place = self.place(number);
@@ -130,7 +130,7 @@ impl Speaker<'_> {
     }
 
     /// The place in the list of fallbacks that this speaker has come to.
-    fn place(&self, number: u32) -> u32 {
+    pub(super) fn place(&self, number: u32) -> u32 {
         if self.profile.fallbacks.is_empty() {
             return 0;
         }

@@ -1,6 +1,6 @@
 //! Owns the limit of turns with tool calls: the model answers without tools, or the step fails.
 
-use super::turns::{Conversation, Speaker, Spoken};
+use super::turns::{Conversation, Speaker, Spoken, Turn};
 use crate::model::agent::OnToolLimit;
 use crate::model::event::{Fault, FaultCode, Warning};
 
@@ -14,7 +14,7 @@ impl Speaker<'_> {
         if self.profile.on_tool_limit == OnToolLimit::Fail {
             return Err(self.too_many());
         }
-        let mut answer = self.ask_within(number + 1, &mut conversation, true).await?;
+        let mut answer = self.ask_within(number + 1, &mut conversation, Turn::Last).await?;
         if !answer.message.tool_calls.is_empty() {
             // The provider's own form of the message has the calls, too.
             answer.message.tool_calls.clear();

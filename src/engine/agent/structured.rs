@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::profile::Profile;
-use super::turns::Speaker;
+use super::turns::{Conversation, Speaker, Turn};
 use crate::engine::calls::ModelAnswer;
 use crate::json;
 use crate::engine::drive::context::StepContext;
@@ -11,7 +11,7 @@ use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::AgentNode;
 use crate::providers::strict::without_added_nulls;
-use crate::providers::{Finish, Media};
+use crate::providers::Finish;
 use crate::tools::schema::Schema;
 
 /// What an answer must look like.
@@ -48,8 +48,7 @@ impl Shape {
         speaker: &Speaker<'_>,
         number: u32,
         answer: ModelAnswer,
-        mut sent: Vec<Message>,
-        media: &[Media],
+        conversation: &mut Conversation,
     ) -> Result<(Message, Value), Fault> {
         let problems = match self.read(&answer) {
             Ok(value) => return Ok((written(answer.message, &value), value)),
@@ -59,9 +58,13 @@ impl Shape {
             let text = "the provider's filter stopped the structured answer, which does not fit its schema";
             return Err(Fault { validation_errors: problems, ..Fault::new(FaultCode::ProviderContentFiltered, text) });
         }
-        sent.push(Message { tool_calls: Vec::new(), ..answer.message });
-        sent.push(Message::text(Role::User, repair(&problems)));
-        let again = speaker.ask(number + 1, &sent, media).await?;
+        conversation.tell(Message { tool_calls: Vec::new(), ..answer.message });
+        conversation.tell(Message::text(Role::User, repair(&problems)));
+        let mut again = speaker.ask_within(number + 1, conversation, Turn::Repair).await?;
+        if !again.message.tool_calls.is_empty() {
+            // They are not made; the provider's own form of the message has them, too.
+            again.message.blocks = None;
+        }
         match self.read(&again) {
             Ok(value) => Ok((written(again.message, &value), value)),
             Err(problems) => {

@@ -101,6 +101,17 @@ enum Made {
     Waits,
 }
 
+/// What a call of the model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// An answer, or calls of tools.
+    Open,
+    /// The answer without tools after which the step ends.
+    Last,
+    /// The answer once more, in its form.
+    Repair,
+}
+
 /// A conversation while it goes on.
 pub(super) struct Conversation {
     /// As the model is sent it.
@@ -118,6 +129,12 @@ impl Conversation {
     fn lacks_files(&self) -> bool {
         let since = self.sent.iter().rev().take_while(|message| message.role == Role::Tool).count();
         self.sent.iter().rev().take(since + 1).any(|message| !message.attachments.is_empty())
+    }
+
+    /// Something is said to the model alone.
+    pub(super) fn tell(&mut self, message: Message) {
+        self.room.add(&message);
+        self.sent.push(message);
     }
 
     fn push(&mut self, message: Message) {
@@ -139,7 +156,7 @@ impl Speaker<'_> {
         let mut rejected = false;
         let mut number = 1;
         loop {
-            let mut answer = self.ask_within(number, &mut conversation, false).await?;
+            let mut answer = self.ask_within(number, &mut conversation, Turn::Open).await?;
             if answer.message.tool_calls.is_empty() {
                 return self.end(number, answer, conversation, rejected).await.map(Spoken::Answer);
             }
@@ -170,22 +187,27 @@ impl Speaker<'_> {
         }
     }
 
-    /// Asks the model once, without tools.
-    pub(super) async fn ask(&self, number: u32, messages: &[Message], media: &[Media]) -> Result<ModelAnswer, Fault> {
-        self.context.model(&self.scope.model_key(number), self.call(messages.to_vec(), media)).await
-    }
-
-    /// Asks the model once with its tools; for the last time when it may not call them any more.
-    pub(super) async fn ask_with(&self, number: u32, conversation: &Conversation, last: bool) -> Result<ModelAnswer, Fault> {
+    /// Asks the model once.
+    pub(super) async fn ask_with(&self, number: u32, conversation: &Conversation, turn: Turn) -> Result<ModelAnswer, Fault> {
         let mut messages = conversation.sent.clone();
+        let last = turn == Turn::Last;
         messages.extend(last.then(|| Message::text(Role::User, ANSWER_NOW)));
         let mut call = self.call(messages, &conversation.media);
-        call.request.tools = self.tools.offers(&conversation.found);
-        call.request.native_tools.clone_from(&self.tools.native);
-        call.request.parallel_tool_calls = self.profile.parallel_tool_calls;
-        call.request.tool_choice = if last { Some(ToolChoice::None) } else { self.choice(number, &mut call.warnings) };
+        if turn != Turn::Repair || self.repairs_beside_tools(number) {
+            call.request.tools = self.tools.offers(&conversation.found);
+            call.request.native_tools.clone_from(&self.tools.native);
+            call.request.parallel_tool_calls = self.profile.parallel_tool_calls;
+            call.request.tool_choice = if turn == Turn::Open { self.choice(number, &mut call.warnings) } else { Some(ToolChoice::None) };
+        }
         call.warnings.extend(last.then(|| self.tool_limit()));
         self.context.model(&self.scope.model_key(number), call).await
+    }
+
+    /// Whether the model that is asked next answers in its form beside the tools, so that the request begins like the one before.
+    fn repairs_beside_tools(&self, number: u32) -> bool {
+        let other = (self.place(number) as usize).checked_sub(1).and_then(|place| self.profile.fallbacks.get(place));
+        let (provider, model) = other.map_or((&*self.profile.provider, &*self.profile.model), |other| (&*other.provider, &*other.model));
+        self.context.world().providers.repairs_beside_tools(provider, model)
     }
 
     /// What was set for this call of the step; a tool that is not there cannot be wanted.
@@ -215,13 +237,12 @@ impl Speaker<'_> {
         ModelCall { name: "chat", provider: profile.provider.clone(), request, tell, on_length, others, warnings }
     }
 
-    pub(super) async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
-        let Conversation { sent, kept: mut messages, media, .. } = conversation;
+    pub(super) async fn end(&self, number: u32, answer: ModelAnswer, mut conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
         let (message, value) = match self.shape {
-            Some(shape) => Box::pin(shape.settle(self, number, answer, sent, &media)).await.map(|(message, value)| (message, Some(value)))?,
+            Some(shape) => Box::pin(shape.settle(self, number, answer, &mut conversation)).await.map(|(message, value)| (message, Some(value)))?,
             None => (answer.message, None),
         };
-        let text = message.content.clone();
+        let (text, mut messages) = (message.content.clone(), conversation.kept);
         messages.push(message);
         Ok(Answer { text, value, messages, rejected })
     }

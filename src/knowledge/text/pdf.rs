@@ -16,7 +16,7 @@ use super::names;
 use super::outline::{Outline, TEXT, Text};
 use super::weight::{self, Unfit};
 
-/// The most pages that are read.
+/// The most pages of a file that is read.
 const PAGES: usize = 5_000;
 /// Thrown to end a reading that takes too long; no fault.
 struct Enough;
@@ -29,9 +29,13 @@ pub(super) fn read(mut file: Vec<u8>, bounds: &Bounds) -> Result<Text, String> {
     })?;
     names::hide_pictures(&mut file);
     let pdf = Pdf::new(file).map_err(|_| "the file is no PDF that can be opened: it is damaged, or protected by a password".to_owned())?;
+    let count = pdf.pages().len();
+    if count > PAGES {
+        return Err(format!("the PDF has {count} pages, and at most {PAGES} are read; split it, or send its text"));
+    }
     let mut outline = Outline::default();
     let cache = InterpreterCache::new();
-    for (number, page) in (1..).zip(pdf.pages().iter().take(PAGES)) {
+    for (number, page) in (1..).zip(pdf.pages().iter()) {
         // A page that draws nothing looks at no time.
         bounds.check()?;
         let area = Rect::new(0.0, 0.0, 1.0, 1.0);

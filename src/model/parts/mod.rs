@@ -137,10 +137,11 @@ impl Message {
     }
 }
 
-/// A stored message as a trace shows it: with its parts where it has more than text, and then without what only its provider reads.
+/// A stored message as a trace shows it: with its parts where it has more than text, and without what only its provider reads.
 pub fn show_in_trace(message: &mut Map<String, Value>) {
     message.remove("blocks");
-    if !message.contains_key("parts") {
+    let has = |name: &str| message.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    if !message.contains_key("parts") && !has("attachments") && !has("tool_calls") {
         return;
     }
     let read = serde_json::from_value::<Message>(Value::Object(message.clone()));
@@ -149,7 +150,7 @@ pub fn show_in_trace(message: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chat::{ProviderBlocks, ToolCall};
+    use super::super::chat::{Attachment, ProviderBlocks, ToolCall};
     use super::*;
 
     fn thoughtful() -> Message {
@@ -171,6 +172,19 @@ mod tests {
         let Ok(Value::Object(mut stored)) = serde_json::to_value(thoughtful()) else { panic!("an object") };
         show_in_trace(&mut stored);
         assert_eq!((stored.get("blocks"), &stored["parts"]), (None, &shown));
+    }
+
+    #[test]
+    fn an_answer_with_files_or_calls_alone_has_parts_in_a_trace() {
+        let file = Attachment { kind: "image".into(), mime_type: "image/png".into(), storage_key: "k".into(), name: Some("dot.png".into()), size: Some(3) };
+        let picture = Message { attachments: vec![file], ..Message::text(Role::Assistant, "A dot.") };
+        let calls = Message { parts: Vec::new(), blocks: None, ..thoughtful() };
+        for (message, kinds) in [(picture, "text file"), (calls, "text call")] {
+            let Ok(Value::Object(mut stored)) = serde_json::to_value(&message) else { panic!("an object") };
+            show_in_trace(&mut stored);
+            let shown: Vec<&str> = stored["parts"].as_array().into_iter().flatten().filter_map(|part| part["type"].as_str()).collect();
+            assert_eq!((shown.join(" ").as_str(), &stored["content"]), (kinds, &json!(message.content)));
+        }
     }
 
     #[test]

@@ -137,6 +137,12 @@ impl Facts {
         self.input.as_ref().is_none_or(|input| input.contains(&medium))
     }
 
+    /// It is known to read this: of a model of which nothing is known, only that it reads text.
+    #[must_use]
+    pub fn is_known_to_read(&self, medium: Medium) -> bool {
+        self.input.as_ref().map_or(medium == Medium::Text, |input| input.contains(&medium))
+    }
+
     /// It is known to make such files.
     #[must_use]
     pub fn makes(&self, medium: Medium) -> bool {

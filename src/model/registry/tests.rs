@@ -47,6 +47,30 @@ fn a_name_is_found_exactly_or_by_its_longest_beginning() {
 }
 
 #[test]
+fn models_of_a_marketplace_are_known_by_their_makers() {
+    let of = |model: &str| find("openrouter", model).facts;
+    let claude = of("anthropic/claude-opus-4.5");
+    assert_eq!((claude.max_output, claude.reads(Medium::Image), claude.reads(Medium::Audio)), (Some(64_000), true, false));
+    assert!(of("google/gemini-2.5-flash").is_known_to_read(Medium::Audio) && !of("openai/o3-mini").reads(Medium::Image));
+    assert!(of("openai/o3-mini").reads(Medium::Pdf), "the marketplace reads PDF files to every model");
+    let unknown = of("meta-llama/llama-3-8b-instruct");
+    assert!(unknown.reads(Medium::Image) && !unknown.is_known_to_read(Medium::Image) && unknown.is_known_to_read(Medium::Text));
+    let painter = of("google/gemini-2.5-flash-image");
+    assert!(painter.makes(Medium::Image) && painter.tools == Some(false) && !of("google/gemini-2.5-flash").makes(Medium::Image));
+}
+
+#[test]
+fn models_that_make_pictures_or_speech_are_not_those_that_their_names_begin_with() {
+    for model in ["gemini-2.5-flash-image", "gemini-2.5-flash-image-preview", "gemini-2.5-flash-preview-tts", "gemini-2.5-pro-preview-tts"] {
+        let facts = find("gemini", model).facts;
+        assert_eq!((facts.reasoning, facts.tools), (Some(Reasoning::None), Some(false)), "{model}");
+        assert!(facts.makes(Medium::Image) || facts.makes(Medium::Audio), "{model}");
+    }
+    assert!(find("vertex", "gemini-3-pro-image").facts.makes(Medium::Image));
+    assert_eq!(find("gemini", "gemini-2.5-flash").facts.reasoning, Some(Reasoning::Budget));
+}
+
+#[test]
 fn names_of_families_are_no_models() {
     let names: Vec<&str> = models("anthropic").map(|(name, _)| name).collect();
     assert!(names.contains(&"claude-opus-5") && !names.contains(&"claude"), "{names:?}");

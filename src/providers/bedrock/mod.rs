@@ -87,7 +87,8 @@ impl Provider for Bedrock {
         Box::pin(async move {
             let answer = self.post(request).await?;
             let framing = if request.stream { Framing::Frames } else { Framing::Whole };
-            wire::reply(answer, framing, Speech::new(request), request, deltas).await
+            let speech = Speech::new(request, answer.id());
+            wire::reply(answer, framing, speech, request, deltas).await
         })
     }
 

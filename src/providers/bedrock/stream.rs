@@ -11,7 +11,10 @@ use crate::model::parts::Part;
 use crate::providers::own::{Pieces, Sort};
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal};
+
+/// The model that a prompt router chose; other answers name none.
+const ROUTED: &str = "/trace/promptRouter/invokedModelId";
 
 /// An answer as far as it came.
 #[derive(Default)]
@@ -21,6 +24,7 @@ pub(super) struct Speech {
     called: bool,
     stop: String,
     usage: Option<Value>,
+    named: Named,
     over: bool,
 }
 
@@ -39,10 +43,11 @@ struct Slot {
 
 impl Speech {
     /// Nothing came yet.
-    pub(super) fn new(request: &ChatRequest) -> Self {
+    pub(super) fn new(request: &ChatRequest, id: Option<&str>) -> Self {
         // A tool of that name that is the user's own is called like any other.
         let own = request.tools.iter().any(|tool| tool.name == ANSWER);
-        Self { called: request.schema.is_some() && !own, ..Self::default() }
+        let named = Named { id: id.map(str::to_owned), model: None };
+        Self { called: request.schema.is_some() && !own, named, ..Self::default() }
     }
 }
 
@@ -58,6 +63,7 @@ impl Reading for Speech {
             "messageStop" => text(told, "stopReason").clone_into(&mut self.stop),
             "metadata" => {
                 self.usage = told.get("usage").cloned().or(self.usage.take());
+                self.named.take(None, told.pointer(ROUTED));
                 self.over = !self.stop.is_empty();
             }
             _ => {}
@@ -67,6 +73,7 @@ impl Reading for Speech {
 
     fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.usage = body.get("usage").cloned();
+        self.named.take(None, body.pointer(ROUTED));
         text(body, "stopReason").clone_into(&mut self.stop);
         let content = body.pointer("/output/message/content").and_then(Value::as_array).ok_or_else(|| malformed("it holds no content"))?;
         for (index, block) in (0..).zip(content) {

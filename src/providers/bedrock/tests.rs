@@ -84,6 +84,17 @@ async fn writes_that_are_kept_for_an_hour_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_answer_is_named_by_its_head_and_a_router_says_which_model_it_chose() {
+    let mut frames = vec![delta(0, &json!({"text": "Hi"})), event("messageStop", &json!({"stopReason": "end_turn"}))];
+    let trace = json!({"promptRouter": {"invokedModelId": "anthropic.claude-haiku-4-5"}});
+    frames.push(event("metadata", &json!({"usage": {"inputTokens": 1, "outputTokens": 1}, "trace": trace})));
+    let Canned(status, _, pieces) = binary(&frames);
+    let (provider, _) = provider(vec![Canned(status, &[("x-amzn-requestid", "7f-1"), ("content-type", "application/vnd.amazon.eventstream")], pieces)]).await;
+    let named = provider.chat(&hello(true), &|_| {}).await.expect("an answer").named;
+    assert_eq!((named.id.as_deref(), named.model.as_deref()), (Some("7f-1"), Some("anthropic.claude-haiku-4-5")));
+}
+
+#[tokio::test]
 async fn an_answer_may_come_whole() {
     let content = json!([{"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}, {"text": "Hi"}]);
     let usage = json!({"inputTokens": 3, "outputTokens": 4, "totalTokens": 7});

@@ -6,6 +6,7 @@ use super::strict::{self, Mode};
 use super::{ChatRequest, Media};
 use crate::model::Timestamp;
 use crate::model::agent::{Parameters, ToolChoice};
+use crate::model::chat::{Message, Role};
 use crate::model::event::Warning;
 use crate::model::registry::{Facts, Medium, Reasoning};
 
@@ -39,6 +40,24 @@ pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: O
         drop_sampling(&mut request.parameters, "is not taken under the configured `api_version`", warnings);
     } else if request.parameters.temperature.is_some() && request.parameters.top_p.take().is_some() {
         warnings.push(dropped("top_p", "is not taken together with `temperature`"));
+    }
+}
+
+/// Models that think by a budget do not begin to think in the middle of a turn whose calls came without a thought, from another model.
+pub(super) fn fit_thoughts(request: &mut ChatRequest, facts: &Facts, family: &str, warnings: &mut Vec<Warning>) {
+    let wanted = request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
+    if !wanted || facts.reasoning != Some(Reasoning::Budget) {
+        return;
+    }
+    let said = request.messages.iter().rfind(|message| message.role == Role::Assistant);
+    let thought = |message: &Message| {
+        let own = message.blocks.as_ref().filter(|own| own.family == family);
+        let first = own.and_then(|own| own.value.as_array()?.first());
+        first.is_some_and(|block| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking")) || block.get("reasoningContent").is_some())
+    };
+    if said.is_some_and(|message| !message.tool_calls.is_empty() && !thought(message)) {
+        request.parameters.reasoning_effort = None;
+        warnings.push(dropped("reasoning_effort", "is not taken in a turn that another model began without a thought"));
     }
 }
 

@@ -1,10 +1,23 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::host::HostDoor;
+use crate::model::chat::{ProviderBlocks, ToolCall};
 use crate::model::registry::{self, Cache, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
+use crate::providers::outbound::Outbound;
+use crate::providers::prompt_cache_key::Conversation;
+use crate::providers::registry::Providers;
 use crate::providers::{anthropic, bedrock, cohere, gemini, ollama, openai, responses};
+
+fn id() -> crate::model::Id {
+    "01a1faaf-fd00-7000-8000-000000000001".parse().expect("an id")
+}
 
 /// A body as the family of a kind writes it.
 fn body(kind: &str, request: &ChatRequest) -> Value {
@@ -19,6 +32,12 @@ fn body(kind: &str, request: &ChatRequest) -> Value {
         "vertex" => gemini::request::body(request),
         _ => openai::request::body(request, &Dialect::of(kind)),
     }
+}
+
+/// A tool has to be called.
+fn is_forced(choice: &Value) -> bool {
+    let word = choice.as_str().or_else(|| choice["type"].as_str()).or_else(|| choice["mode"].as_str());
+    matches!(word, Some("required" | "REQUIRED" | "any" | "ANY" | "tool" | "function"))
 }
 
 /// What a body asks for that the facts say is refused.
@@ -63,6 +82,7 @@ fn refused(facts: &Facts, body: &Value) -> Vec<&'static str> {
             "a forced call behind a marketplace",
             facts.reasoning == Some(Reasoning::Always) && facts.cache == Some(Cache::Marked) && at(&["/tool_choice"]).is_some_and(|choice| choice == "required"),
         ),
+        ("a choice of tools", facts.tool_choice == Some(false) && at(&["/tool_choice", "/toolConfig/functionCallingConfig"]).is_some_and(|choice| is_forced(&choice))),
         ("parallel", facts.parallel_tools == Some(false) && at(&["/parallel_tool_calls"]).is_some()),
         ("schema", facts.structured() != Structured::Schema && schema.is_some()),
         ("limit", limit.and_then(|limit| limit.as_u64()).zip(facts.max_output).is_some_and(|(limit, most)| limit > most)),
@@ -96,6 +116,9 @@ fn request(model: &str, n: usize) -> ChatRequest {
 #[test]
 fn no_request_asks_for_what_the_table_says_is_refused() {
     let (mut models, mut wrong, mut seen) = (0, Vec::new(), Vec::new());
+    let config = Config::with(json!({"providers": {"openai-compatible": {"kind": "openai-compatible"}}})).expect("a configuration");
+    let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+    let providers = Providers::new(&Arc::new(config), outbound, HostDoor::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
     for kind in registry::kinds() {
         // Names that only begin like known ones, and unknown ones, too.
         let names = registry::models(kind).map(|(name, _)| name.to_owned());
@@ -109,7 +132,7 @@ fn no_request_asks_for_what_the_table_says_is_refused() {
                 continue;
             }
             seen.push((kind, alike));
-            wrong.extend(tried(kind, &model, &facts));
+            wrong.extend(tried(&providers, kind, &model, &facts));
         }
     }
     assert!(wrong.is_empty(), "{} of {models} models:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
@@ -117,19 +140,15 @@ fn no_request_asks_for_what_the_table_says_is_refused() {
 }
 
 /// Every effort with every setting of sampling, limit, tools and schema: what went out though it is refused.
-fn tried(kind: &str, model: &str, facts: &std::sync::Arc<Facts>) -> Vec<String> {
+fn tried(providers: &Providers, kind: &str, model: &str, facts: &Arc<Facts>) -> Vec<String> {
     let mut wrong = Vec::new();
     for effort in EFFORTS.into_iter().map(Some).chain([None, Some("as you like")]) {
         for n in 0..16 {
             let mut request = request(model, n);
             request.parameters.reasoning_effort = effort.map(str::to_owned);
-            let mut warnings = fit(&mut request, facts, Timestamp(0));
-            let sold = (matches!(kind, "bedrock" | "vertex") && bedrock::request::is_claude(model, facts))
-                || (kind == "openrouter" && model.starts_with("anthropic/"));
-            if kind == "anthropic" || sold {
-                fit_anthropic(&mut request, facts, sold.then_some(SAMPLING), &mut warnings);
-            }
-            request.facts = Some(facts.clone());
+            let conversation = Conversation { tenant: "t", entity: id(), thread: id() };
+            providers.fit(kind, &mut request, &conversation, Timestamp(0));
+            assert_eq!(request.facts.as_ref(), Some(facts), "{kind} {model}");
             let found = refused(facts, &body(kind, &request));
             if !found.is_empty() {
                 wrong.push(format!("{kind} {model} {effort:?} {n}: {found:?}"));
@@ -276,4 +295,58 @@ fn a_choice_of_tools_that_is_not_taken_is_told() {
     check(ToolChoice::Required, &Facts::default(), false, &["parameter_dropped"]);
     check(ToolChoice::Required, &none, true, &["parameter_dropped"]);
     check(ToolChoice::Auto, &Facts::default(), false, &[]);
+}
+
+#[test]
+fn tools_of_gemini_give_way_to_functions_where_it_takes_only_one_of_both() {
+    for (model, left) in [("gemini-2.5-flash", 0), ("gemini-3.5-flash", 1)] {
+        let mut request = ChatRequest { native_tools: vec!["web_search".into()], ..request(model, 0) };
+        let mut warnings = Vec::new();
+        fit_gemini(&mut request, &registry::find("gemini", model).facts, &mut warnings);
+        let told: Vec<_> = warnings.iter().map(|warning| (&*warning.code, warning.parameter.as_deref())).collect();
+        assert_eq!((request.native_tools.len(), request.tools.len()), (left, 1), "{model}");
+        assert_eq!(told, if left == 0 { vec![("parameter_dropped", Some("native_tools"))] } else { Vec::new() }, "{model}");
+    }
+}
+
+#[test]
+fn kinds_that_cannot_be_told_to_call_one_tool_at_a_time_say_so() {
+    for (kind, model, told) in [
+        ("gemini", "gemini-3.5-flash", 1),
+        ("vertex", "gemini-3.5-flash", 1),
+        ("vertex", "claude-sonnet-4-5", 0),
+        ("bedrock", "us.amazon.nova-pro-v1:0", 1),
+        ("ollama", "qwen3", 1),
+        ("cohere", "command-a-03-2025", 1),
+        ("openai", "gpt-4o", 0),
+    ] {
+        let mut request = request(model, 0);
+        let warnings = fit(&mut request, &registry::find(kind, model).facts, Timestamp(0));
+        let found = warnings.iter().filter(|warning| warning.parameter.as_deref() == Some("parallel_tool_calls")).count();
+        assert_eq!((found, request.parallel_tool_calls.is_none()), (told, told == 1), "{kind} {model}");
+    }
+}
+
+#[test]
+fn an_effort_that_a_turn_of_another_model_cannot_take_is_told() {
+    let facts = Facts { reasoning: Some(Reasoning::Budget), ..Facts::default() };
+    let turn = |block: Value, family: &str| {
+        let call = ToolCall { id: "c".into(), name: "t".into(), arguments: json!({}), invalid: None };
+        let own = ProviderBlocks { family: family.into(), by: None, value: json!([block]) };
+        Message { tool_calls: vec![call], blocks: Some(own), ..Message::text(Role::Assistant, "") }
+    };
+    for (said, dropped) in [
+        (turn(json!({"type": "thinking", "thinking": "Hm.", "signature": "s"}), "anthropic"), false),
+        (turn(json!({"type": "thinking", "thinking": "Hm.", "signature": "s"}), "other"), true),
+        (turn(json!({"type": "tool_use", "id": "c", "name": "t", "input": {}}), "anthropic"), true),
+        (Message::text(Role::Assistant, "Hi"), false),
+    ] {
+        let mut request = ChatRequest::new("claude-sonnet-4-5", vec![Message::text(Role::User, "hi"), said]);
+        request.parameters.reasoning_effort = Some("high".into());
+        let mut warnings = Vec::new();
+        fit_thoughts(&mut request, &facts, "anthropic", &mut warnings);
+        assert_eq!((warnings.len() == 1, request.parameters.reasoning_effort.is_none()), (dropped, dropped), "{:?}", request.messages[1]);
+        let body = anthropic::request::body(&ChatRequest { facts: Some(Arc::new(facts.clone())), ..request }, anthropic::request::SAMPLING);
+        assert_eq!(body.get("thinking").is_none(), dropped, "{body}");
+    }
 }

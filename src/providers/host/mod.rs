@@ -78,6 +78,7 @@ impl HostModels {
             fields.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
             let media: Vec<Value> = request.media.iter().filter(|media| is_named(request, media)).map(told).collect();
             fields.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), json!(choice))));
+            fields.extend(request.parallel_tool_calls.map(|several| ("parallel_tool_calls".to_owned(), several.into())));
             fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
             let trace = request.asker.trace.as_ref().filter(|_| self.passes_trace);
             fields.extend(trace.iter().flat_map(|trace| trace.members()).map(|(name, value)| (name.to_owned(), value.into())));

@@ -36,7 +36,8 @@ use super::strict::Mode;
 use super::vertex::Vertex;
 use super::vertex::token::Tokens;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest, fitting, strict};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
+use super::{anthropic, bedrock, fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
@@ -136,6 +137,8 @@ impl Providers {
             fitting::carried(request, &facts, carries, &mut warnings);
         }
         if let Some(version) = entry.version_of_anthropic(&request.model, &facts) {
+            let family = if entry.family == Family::Bedrock { bedrock::FAMILY } else { anthropic::FAMILY };
+            fitting::fit_thoughts(request, &facts, family, &mut warnings);
             fitting::fit_anthropic(request, &facts, version, &mut warnings);
         }
         if entry.is_gemini(&request.model) {
@@ -154,6 +157,12 @@ impl Providers {
         }
         request.facts = Some(facts);
         warnings
+    }
+
+    /// Whether an answer that did not fit its schema is asked for again beside the tools of the call before.
+    #[must_use]
+    pub fn repairs_beside_tools(&self, provider: &str, model: &str) -> bool {
+        self.entries.get(provider).is_some_and(|entry| entry.repairs_beside_tools(model, &entry.facts(model).facts))
     }
 
     /// What is known of a model.

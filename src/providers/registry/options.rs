@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Entry, Family};
 use crate::model::agent::{OWN_MEMBERS, ToolChoice};
+use crate::model::registry::{Facts, Structured};
 use crate::providers::wire::merge;
 
 impl Entry {
@@ -26,6 +27,24 @@ impl Entry {
             Family::Bedrock => !matches!(choice, ToolChoice::None),
             Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Vertex | Family::Script | Family::Hash | Family::Host => true,
         }
+    }
+
+    /// Whether an answer that did not fit its schema is asked for again beside the tools: the model can be told to call none of them, and
+    /// they do not change how its answer gets its form. Otherwise it is asked for without.
+    pub(super) fn repairs_beside_tools(&self, model: &str, facts: &Facts) -> bool {
+        let chosen = facts.tools != Some(false) && facts.tool_choice != Some(false) && self.takes_choice(&ToolChoice::None);
+        let formed = match self.family {
+            Family::OpenAi => {
+                let dialect = self.dialect();
+                dialect.structure(facts, true) == dialect.structure(facts, false)
+            }
+            Family::Responses | Family::Anthropic => true,
+            Family::Gemini | Family::Vertex => {
+                !self.is_gemini(model) || facts.structured() != Structured::Schema || facts.structured_with_tools != Some(false)
+            }
+            Family::Bedrock | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+        };
+        chosen && formed
     }
 
     /// It finds the beginning of a prompt by a key. Azure's dated interfaces refuse members that they do not know.

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::model::chat::{Message, Role};
-use crate::providers::Delta;
+use crate::model::chat::{Attachment, Message, Role};
+use crate::providers::{Delta, Media, cohere, gemini, ollama, openai, responses};
 use crate::providers::mock::{self, Canned};
 use crate::sync::Mutex;
 
@@ -241,4 +241,68 @@ fn what_a_cloud_lacks_is_told_with_what_to_do() {
     }
     let unset = providers(&json!({})).ok().expect("nothing is configured, nothing is wrong");
     assert!(unset.list().any(|(id, _)| id == "bedrock") && unset.list().any(|(id, _)| id == "vertex"));
+}
+
+fn id() -> crate::model::Id {
+    "01a1faaf-fd00-7000-8000-000000000001".parse().expect("an id")
+}
+
+/// Files of these types in a request to a model of which nothing is known.
+fn with_files(model: &str) -> ChatRequest {
+    let mut request = mock::hello(true);
+    request.model = model.into();
+    let file = |mime: &&str| Attachment { kind: "document".into(), mime_type: (*mime).into(), storage_key: (*mime).into(), name: Some((*mime).into()), size: None };
+    let types = ["image/png", "application/pdf", "audio/wav", "audio/mpeg", "audio/ogg", "video/mp4", "text/plain"];
+    request.messages[1].attachments = types.iter().map(file).collect();
+    let bytes = |file: &Attachment| Media {
+        storage_key: file.storage_key.clone(),
+        mime_type: file.mime_type.clone(),
+        name: file.name.clone(),
+        bytes: "1".into(),
+        refused: false,
+    };
+    request.media = request.messages[1].attachments.iter().map(bytes).collect();
+    request
+}
+
+#[test]
+fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
+    let every = json!(["text", "image", "audio", "video", "pdf"]);
+    let reads_all = |kind: &str| json!({"kind": kind, "base_url": "http://127.0.0.1:9/v1", "models": [{"id": "m", "input": every}]});
+    let cloud = json!({"kind": "bedrock", "region": "eu-west-1", "models": [{"id": "m", "input": every}]});
+    let configured = json!({
+        "compatible": reads_all("openai-compatible"), "responses": reads_all("openai-responses"), "claude": reads_all("anthropic"),
+        "google": reads_all("gemini"), "local": reads_all("ollama"), "command": reads_all("cohere"), "converse": cloud, "hosted": {"kind": "host"},
+    });
+    let providers = providers(&configured).ok().expect("valid");
+    for (id, dropped) in [
+        ("compatible", "audio/ogg video/mp4"),
+        ("responses", "audio/wav audio/mpeg audio/ogg video/mp4"),
+        ("claude", "audio/wav audio/mpeg audio/ogg video/mp4"),
+        ("google", ""),
+        ("local", "application/pdf audio/wav audio/mpeg audio/ogg video/mp4"),
+        ("command", "application/pdf audio/wav audio/mpeg audio/ogg video/mp4"),
+        ("converse", "audio/wav audio/mpeg audio/ogg"),
+        ("hosted", ""),
+    ] {
+        let mut request = with_files("m");
+        let conversation = Conversation { tenant: "t", entity: id(), thread: id() };
+        let warnings = providers.fit(id, &mut request, &conversation, Timestamp(0));
+        let refused: Vec<&str> = request.media.iter().filter(|file| file.refused).map(|file| &*file.mime_type).collect();
+        assert_eq!(refused.join(" "), dropped, "{id}");
+        let told = warnings.iter().filter(|warning| warning.code == "attachment_dropped").count();
+        assert_eq!(told, refused.len(), "{id}: {warnings:?}");
+        // What is not told as dropped is sent as it is: nothing is described in words alone.
+        let body = match id {
+            "compatible" => openai::request::body(&request, &Dialect::of("openai-compatible")),
+            "responses" => responses::request::body(&request),
+            "claude" => anthropic::request::body(&request, anthropic::request::SAMPLING),
+            "google" => gemini::request::body(&request),
+            "local" => ollama::request::body(&request, None),
+            "command" => cohere::request::body(&request),
+            "converse" => bedrock::request::body(&request),
+            _ => continue,
+        };
+        assert_eq!(body.to_string().matches("cannot be shown to this model").count(), refused.len(), "{id}: {body}");
+    }
 }

@@ -127,6 +127,20 @@ async fn servers_without_ids_and_indexes_are_read() {
 }
 
 #[tokio::test]
+async fn what_goes_back_without_the_reasoning_before_it_has_no_id() {
+    let bare = json!({"type": "reasoning", "id": "rs_2", "summary": []});
+    let search = json!({"type": "web_search_call", "id": "ws_1", "status": "completed"});
+    for (first, id) in [(reasoned(), Some("fc_c1")), (bare, None)] {
+        let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [first, search, call("c1", "one", "{}")]}});
+        let (provider, _) = provider(vec![events(&[end])]).await;
+        let reply = provider.chat(&hello(true), &|_| {}).await.expect("an answer");
+        let items = reply.message.blocks.expect("items").value;
+        let call = items.as_array().expect("items").iter().find(|item| item["type"] == "function_call").expect("the call");
+        assert_eq!((call["id"].as_str(), call["call_id"].as_str()), (id, Some("c1")), "{items}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_did_not_complete_says_why() {
     let ended = |kind: &str, response: Value| {
         events(&[json!({"type": "response.output_text.delta", "delta": "Hi"}), json!({"type": kind, "response": response})])

@@ -72,7 +72,7 @@ const DEEPEST: usize = 10;
 /// Keywords that shut out valid answers when they are left out and objects are closed.
 const OPENING: [&str; 5] = ["patternProperties", "unevaluatedProperties", "unevaluatedItems", "dependentSchemas", "$dynamicRef"];
 /// Keywords that say nothing of an answer.
-const SILENT: [&str; 5] = ["$schema", "$id", "$comment", "examples", "default"];
+pub(super) const SILENT: [&str; 5] = ["$schema", "$id", "$comment", "examples", "default"];
 
 /// The schema for a strict mode; none when it has none that lets every valid answer through.
 pub(super) fn rewritten(schema: &Value, mode: &Mode) -> Option<Value> {
@@ -86,8 +86,7 @@ fn node(schema: &Value, mode: &Mode, depth: usize) -> Option<Value> {
         return None;
     }
     let members = merged(members)?;
-    let says = ["type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"].iter().any(|name| members.contains_key(*name));
-    if !says {
+    if !says(&members) {
         return None;
     }
     let mut kept = Map::new();
@@ -125,8 +124,17 @@ fn node(schema: &Value, mode: &Mode, depth: usize) -> Option<Value> {
         return None;
     }
     object(&members, mode, depth, &mut kept)?;
+    // What is bound by words alone is not bound.
+    if !says(&kept) {
+        return None;
+    }
     describe(&mut kept, told);
     Some(Value::Object(kept))
+}
+
+/// It says something of a value.
+fn says(members: &Map<String, Value>) -> bool {
+    ["type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"].iter().any(|name| members.contains_key(*name))
 }
 
 /// One alternative alone is no choice.
@@ -204,7 +212,7 @@ fn nullable(schema: Value) -> Value {
 }
 
 /// What a mode does not know is said in words.
-fn describe(kept: &mut Map<String, Value>, told: Map<String, Value>) {
+pub(super) fn describe(kept: &mut Map<String, Value>, told: Map<String, Value>) {
     if told.is_empty() {
         return;
     }

@@ -45,11 +45,14 @@ fn what_would_shut_out_valid_answers_is_not_strict() {
         json!({}),
         json!(true),
         json!({"description": "anything"}),
+        json!({"allOf": [{"type": "string", "minLength": 1}, {"pattern": "^a", "type": "string"}]}),
         // A member of the one half is none of the other, and both would be closed.
         json!({"type": "object", "properties": {"k": {"type": "string"}}, "anyOf": [{"type": "object", "properties": {"x": {"type": "string"}}}, {"type": "null"}]}),
     ] {
         assert_eq!(openai(&inside(open.clone())), None, "{open}");
     }
+    let typed = openai(&inside(json!({"type": "string", "allOf": [{"minLength": 1}, {"maxLength": 9}]}))).expect("strict");
+    assert_eq!(typed["properties"]["a"]["type"], "string", "the rest is said in words: {typed}");
     let half = |kind: &str, member: &str| json!({"type": "object", "required": ["kind", member], "properties": {"kind": {"const": kind}, member: {"type": "string"}}});
     for name in ["oneOf", "anyOf", "allOf"] {
         let joined = json!({"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"], name: [half("a", "x"), half("b", "y")]});

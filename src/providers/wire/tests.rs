@@ -67,6 +67,16 @@ async fn a_finish_reason_is_the_end_and_usage_may_follow() {
 }
 
 #[tokio::test]
+async fn usage_is_waited_for_only_so_long_whatever_else_comes() {
+    let (hi, stop) = (says("Hi"), finish("stop"));
+    let more = ["data: {}\n\n", "WAIT"].repeat(40);
+    let pieces: Vec<&str> = [hi.as_str(), stop.as_str()].into_iter().chain(more).collect();
+    let (told, _, took) = ask(vec![stream(&pieces)], |_| {}).await;
+    assert_eq!(told, "\"Hi\" \n\"Hi\" Stop None");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test]
 async fn an_end_marker_without_a_finish_reason_is_no_answer() {
     for last in ["data: [DONE]\n\n", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n"] {
         let told = once(&[&says("Hi"), last]).await;

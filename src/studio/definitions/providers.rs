@@ -152,6 +152,12 @@ impl ModelQuery<'_> {
         if wrong.is_empty() { Ok(()) } else { Err(Error::fields(wrong)) }
     }
 
+    /// The model is known to read what is wanted.
+    fn reads(&self, facts: &Facts) -> bool {
+        let wanted = self.input.and_then(|input| serde_json::from_value(input.into()).ok());
+        wanted.is_none_or(|medium| facts.is_known_to_read(medium))
+    }
+
     fn wants(&self, model: &Value) -> bool {
         let holds = |name: &str, value: Option<&str>| {
             value.is_none_or(|value| model[name].as_array().is_some_and(|list| list.iter().any(|one| one == value)))
@@ -159,8 +165,7 @@ impl ModelQuery<'_> {
         let tools = self.tools.is_none_or(|tools| model["tools"] == (tools == "true"));
         let text = self.text.map(str::to_lowercase);
         let named = |name: &str, text: &str| model[name].as_str().is_some_and(|name| name.to_lowercase().contains(text));
-        holds("input", self.input)
-            && holds("output", self.output)
+        holds("output", self.output)
             && tools
             && text.is_none_or(|text| named("id", &text) || named("label", &text))
     }
@@ -207,7 +212,8 @@ impl Studio {
         for (id, _) in world.providers.list().filter(|(id, _)| query.provider.is_none_or(|wanted| wanted == *id)) {
             let known = table.iter().find(|known| known.id == id);
             let models = models_of(&world.providers, id, world.config.providers.get(id), known);
-            data.extend(models.iter().map(|model| today.whole(id, model)).filter(|model| query.wants(model)));
+            let read = models.iter().filter(|model| query.reads(&model.facts));
+            data.extend(read.map(|model| today.whole(id, model)).filter(|model| query.wants(model)));
         }
         Ok(json!({"data": data, "updated": registry::updated()}))
     }

@@ -83,7 +83,8 @@ fn collect(value: &Value, slug: &str, uses: &mut Uses) {
             if let (Some(provider), Some(model)) = (text("provider"), text("model")) {
                 uses.entry((provider, model)).or_default().insert(slug.to_owned());
             }
-            members.values().for_each(|member| collect(member, slug, uses));
+            // Rerankers are not in the table.
+            members.iter().filter(|(name, _)| *name != "rerank").for_each(|(_, member)| collect(member, slug, uses));
         }
         Value::Array(items) => items.iter().for_each(|item| collect(item, slug, uses)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

@@ -206,3 +206,43 @@ async fn a_model_at_its_limit_of_tools_answers_with_what_it_knows() {
     assert_eq!(long.status().0, "failed");
     assert_eq!((long.caller.bodies().len(), &long.trace["trace"]["error"]["code"]), (4, &json!("tool_limit")));
 }
+
+#[tokio::test]
+async fn calls_in_the_last_answer_are_not_made_and_an_empty_one_is_none() {
+    for (says, status, reply) in [(5, "completed", "yyyyy"), (0, "failed", "")] {
+        let plan = Plan { calls: 12, at_once: 1, says, stubborn: true, ..Plan::default() };
+        let long = turn(plan, 10, json!({"tool_max_runs": 3})).await;
+        let found = long.status();
+        assert_eq!((found.0, if status == "failed" { "" } else { found.1 }), (status, reply), "{:#}", long.trace["trace"]);
+        long.called_once(3);
+        assert_eq!(long.caller.bodies().len(), 5);
+        if status == "failed" {
+            assert_eq!(long.trace["trace"]["error"]["code"], "tool_limit");
+        }
+    }
+}
+
+/// The model looks twice, then answers in words where a form is wanted.
+async fn shaped(plan: Plan, size: usize) -> Long {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
+    turn(plan, size, json!({"schema": schema, "memory_config": {"context_window": 1_000_000}})).await
+}
+
+#[tokio::test]
+async fn a_repair_begins_like_the_call_before_it_and_heeds_the_window() {
+    let plan = Plan { calls: 2, at_once: 1, ..Plan::default() };
+    let long = shaped(plan.clone(), 10).await;
+    let bodies = long.caller.bodies();
+    let (before, repair) = (&bodies[2], &bodies[3]);
+    assert_eq!((bodies.len(), &repair["tool_choice"], &repair["tools"]), (4, &json!("none"), &before["tools"]), "{repair:#}");
+    let messages = |body: &Value| body["messages"].as_array().expect("messages").clone();
+    assert_eq!(messages(repair)[..messages(before).len()], messages(before)[..], "the prompt begins alike");
+    assert_eq!(long.trace["trace"]["error"]["code"], "structured_invalid", "{:#}", long.trace["trace"]);
+
+    // The last call fits, the repair does not any more.
+    let whole = serde_json::to_string(&shaped(plan.clone(), 4000).await.caller.bodies()[2]).expect("JSON").len() / 4;
+    let long = shaped(Plan { window: whole + 20, ..plan }, 4000).await;
+    let (over, bodies) = (long.caller.over.lock().expect("over").len(), long.caller.bodies());
+    assert_eq!((over, bodies.len()), (1, 5), "it is shortened and asked for once more: {:#}", long.trace["trace"]);
+    assert!(bodies[4].to_string().len() < bodies[3].to_string().len());
+}

@@ -203,3 +203,13 @@ async fn a_provider_that_refuses_to_show_is_asked_without() {
     let refused = server.refused.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!((refused, server.asked().len()), (1, 2), "what is refused once is not asked for again");
 }
+
+#[tokio::test]
+async fn gemini_is_asked_without_thoughts_where_it_says_that_the_model_does_not_think() {
+    let family = FAMILIES.iter().find(|family| family.kind == "gemini").expect("a family");
+    let server = Server::refusing(family, "includeThoughts", "Thinking is not enabled for this model").await;
+    let (told, trace) = run(&server.bench(json!({})), &node(family, "")).await;
+    assert_eq!(trace["trace"]["reply"], json!("It is 2."), "{trace:#}");
+    assert!(told.contains("parameter_dropped") && told.contains("show_reasoning"), "{told}");
+    assert_eq!(server.refused.load(std::sync::atomic::Ordering::SeqCst), 1);
+}

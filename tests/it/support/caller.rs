@@ -23,6 +23,10 @@ pub struct Plan {
     pub reports: bool,
     /// Letters of what it says in each turn.
     pub says: usize,
+    /// What it searches tools for.
+    pub query: &'static str,
+    /// It calls tools also where it was told not to.
+    pub stubborn: bool,
     /// The first request of this number is never answered.
     pub holds: Option<usize>,
     /// It is out of order at requests of these numbers, and from this one on.
@@ -32,7 +36,7 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { tool: "look", calls: 200, at_once: 2, window: 100_000, reports: true, says: 10, holds: None, fails: &[], fails_from: usize::MAX }
+        Self { tool: "look", calls: 200, at_once: 2, window: 100_000, reports: true, says: 10, query: "", stubborn: false, holds: None, fails: &[], fails_from: usize::MAX }
     }
 }
 
@@ -96,10 +100,10 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
     let next = last.map_or(0, |last| last["n"].as_u64().expect("a number") + 1);
     let message = if is_summary {
         json!({"role": "assistant", "content": "They looked at much."})
-    } else if next >= plan.calls || request["tool_choice"] == "none" {
+    } else if next >= plan.calls || (request["tool_choice"] == "none" && !plan.stubborn) {
         json!({"role": "assistant", "content": format!("Done after {next}.")})
     } else {
-        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": json!({"n": n}).to_string()}});
+        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": json!({"n": n, "query": plan.query}).to_string()}});
         let calls: Vec<Value> = (next..(next + plan.at_once).min(plan.calls)).map(call).collect();
         json!({"role": "assistant", "content": "y".repeat(plan.says), "tool_calls": calls})
     };

@@ -149,6 +149,20 @@ async fn what_was_found_is_offered_behind_the_rest() {
 }
 
 #[tokio::test]
+async fn what_a_search_found_is_appended_for_the_rest_of_the_step() {
+    let caller = Caller::start(Plan { tool: "find_tools", calls: 2, at_once: 1, query: "give a customer money back", ..Plan::default() }).await;
+    let bench = Bench::new(caller.settings());
+    many(&bench);
+    let agent = bench.agent(json!({"name": "A", "provider": "work", "model": "own", "tools": references("tool_7")})).await;
+    bench.chat(&agent, json!({"message": "Pay."})).await;
+    let bodies = caller.bodies();
+    let found: Vec<Vec<String>> = bodies.iter().map(offered).collect();
+    assert_eq!((found.len(), &found[0][..]), (3, &["tool_7".to_owned(), "find_tools".to_owned()][..]));
+    assert!(found[1].contains(&"refund".to_owned()) && found[1][..2] == found[0][..], "{found:?}");
+    assert_eq!(found[2], found[1], "what is found again is not offered twice");
+}
+
+#[tokio::test]
 async fn an_agent_with_gated_tools_may_tell_its_tokens() {
     let replies = json!([{"text": "I will pay.", "tool_calls": [{"name": "pay", "arguments": {"sum": 1}, "id": "a"}]}, {"text": "It is paid."}]);
     for (key, told) in [(", stream_approval: true", true), ("", false)] {

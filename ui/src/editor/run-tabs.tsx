@@ -13,7 +13,7 @@ import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { Thought } from '../parts/thought';
 import { Segments } from '../parts/tabs';
-import { Fault } from '../parts/said';
+import { Fault, Warned } from '../parts/said';
 import { pauseAt } from '../run/breaks';
 import { AskHere, DoubtsHere } from '../run/here';
 import { tellRefusal } from '../run/refusal';
@@ -66,6 +66,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
         </section>
       )}
       <MadeFiles files={step.files} />
+      <Warned list={step.warnings} />
       {step.tools.length > 0 && (
         <section>
           <h2>{t('run.tools')}</h2>

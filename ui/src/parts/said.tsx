@@ -1,6 +1,7 @@
 /** Owns what the engine says in plain words: names between backticks are set as code; why a step or a run failed. */
 import { Fragment, type ReactElement, type ReactNode } from 'react';
 import { tx } from '../i18n';
+import { warningsOf, type Warning } from '../run/warnings';
 
 export const Said = ({ text }: { text: string }): ReactElement => (
   <span>
@@ -39,6 +40,23 @@ export function Fault({
         {more}
       </div>
       {beside}
+    </div>
+  );
+}
+
+/** What a request was changed by, or what happened to an answer, without a failure. */
+export function Warned({ list }: { list: Warning[] | null | undefined }): ReactElement | null {
+  const told = warningsOf(list);
+  if (told.length === 0) return null;
+  return (
+    <div className="note-box">
+      <div>
+        {told.map((w) => (
+          <div key={`${w.code} ${w.message}`} className="small">
+            {meaning(w.code)} <span className="mono mut">{w.code}</span> <Said text={w.message} />
+          </div>
+        ))}
+      </div>
     </div>
   );
 }

@@ -76,5 +76,6 @@ function stepOf(step: Step, view: RunView): StepView {
     score: step.top_score ?? null,
     changes: step.output ?? null,
     error: step.error,
+    warnings: step.warnings ?? [],
   };
 }

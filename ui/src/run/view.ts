@@ -2,6 +2,7 @@
 import type { StudioEvent } from '@wfstudio/client';
 import { madeFiles, type MadeFile } from './made';
 import { apart } from './thoughts';
+import { warningsOf, type Warning } from './warnings';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
@@ -49,6 +50,7 @@ export interface StepView {
   score: number | null;
   changes: Record<string, unknown> | null;
   error: { code: string; message: string } | null;
+  warnings: Warning[];
 }
 export interface Loop {
   iteration: number;
@@ -128,6 +130,7 @@ export function blankStep(id: string, nodeId: string, at: number): StepView {
     score: null,
     changes: null,
     error: null,
+    warnings: [],
   };
 }
 
@@ -346,6 +349,7 @@ function completed(view: RunView, d: Data, at: number): void {
     handle: text(d.handle) || null,
     changes,
     error: error ?? null,
+    warnings: warningsOf(d.warnings),
     title: text(d.node_title) || step.title,
     nodeType: text(d.node_type) || step.nodeType,
   });

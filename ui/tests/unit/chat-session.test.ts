@@ -72,6 +72,22 @@ describe('a conversation', () => {
     expect([told().at(-1), now().busy]).toEqual([['assistant', 'Hello', 'done'], false]);
   });
 
+  it('keeps what an answer warns of, also where its end was only learnt by asking', async () => {
+    const warnings = [{ code: 'answer_cut', message: 'cut' }];
+    server.on('POST', said, () => stream([...BEGAN, ['done', { ...DONE[1], finish: 'length', warnings }]]));
+    void chat.send('hi', []);
+    await pass(500);
+    expect(now().turns.at(-1)?.warnings).toEqual(warnings);
+    const other = new ChatSession('g', null);
+    server.on('POST', said, () => stream(BEGAN, 'cut'));
+    server.on('GET', tail, () => refusal(503, 'store_unavailable'));
+    server.on('GET', /\/api\/runs\/T/, () => json({ ...run('T', 'completed', { reply: 'Hello' }), steps: [{ superseded: false, warnings }] }));
+    void other.send('hi', []);
+    await pass(60_000);
+    expect(other.store.getState().turns.at(-1)?.warnings).toEqual(warnings);
+    other.dispose();
+  });
+
   it('shows question and answer again after a reload in the middle, and goes on', async () => {
     stored(server, 'A', 'running');
     server.on('GET', /\/run-A\/events\/stream/, () => stream([...BEGAN, DONE]));

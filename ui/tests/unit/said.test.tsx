@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import en from '../../src/i18n/en.json';
 import pt from '../../src/i18n/pt_BR.json';
 import { loadLocale } from '../../src/i18n';
-import { Fault } from '../../src/parts/said';
+import { Fault, Warned } from '../../src/parts/said';
 import { render } from './dom';
 
 beforeAll(() => loadLocale('pt_BR'));
@@ -29,6 +29,22 @@ describe('why a run failed', () => {
     expect(boxes[0]?.textContent).toBe(`${pt['fault.tool_failed']}order_id is missingtool_failedmore`);
     expect(boxes.map((box) => box.querySelectorAll('code').length)).toEqual([1, 0]);
     expect(boxes[1]?.querySelector('b')?.textContent).toBe('said');
+    await gone();
+  });
+});
+
+describe('what an answer was changed by', () => {
+  it('is told in words at the step, once each, and nothing is shown where there is nothing', async () => {
+    const cut = { code: 'answer_cut', message: 'the answer is cut at `max_tokens`' };
+    const { host, gone } = await render(
+      <>
+        <Warned list={[cut, cut]} />
+        <Warned list={undefined} />
+      </>,
+    );
+    expect([...host.querySelectorAll('.note-box')].map((box) => box.textContent)).toEqual([
+      `${pt['fault.answer_cut']} answer_cut the answer is cut at max_tokens`,
+    ]);
     await gone();
   });
 });

@@ -35,6 +35,16 @@ describe('the view of a run', () => {
     expect([view.status, view.reply, view.state]).toEqual(['completed', 'Hey', { x: 1 }]);
   });
 
+  it('keeps what a step warns of, each once', () => {
+    const cut = { code: 'answer_cut', message: 'cut' };
+    const view = told(
+      ['trace_started', {}],
+      ['step_started', { step_id: 's', node_id: 'a', node_type: 'llm' }],
+      ['step_completed', { step_id: 's', node_id: 'a', warnings: [cut, { ...cut, parameter: 'max_tokens' }] }],
+    );
+    expect(view.steps.s?.warnings).toEqual([cut]);
+  });
+
   it('shows a pause as waiting, never as failed, and goes on in the same step', () => {
     const pause = { step_id: 's', node_id: 'a', pause_id: 'p', pending_tools: [{ name: 'f', arguments: {}, call_id: 'c' }], message: '' };
     const view = told(

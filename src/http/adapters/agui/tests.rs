@@ -123,6 +123,16 @@ fn a_run_is_told_with_steps_state_and_text() {
 }
 
 #[test]
+fn sources_and_files_are_events_of_the_studios_own() {
+    let source = json!({"node_id": "n", "source_id": "1", "kind": "url", "url": "https://a.example", "title": "A"});
+    let file = json!({"node_id": "n", "storage_key": "k", "name": "dot.png", "media_type": "image/png", "size": 3});
+    let text = told(&mut workflow(), &[("step_started", step("s1", "n", None)), ("source", source.clone()), ("file", file.clone())]);
+    for (name, value) in [("studio.source", source), ("studio.file", file)] {
+        assert!(text.contains(&json!({"type": "CUSTOM", "name": name, "value": value}).to_string()), "{text}");
+    }
+}
+
+#[test]
 fn steps_that_are_open_together_have_names_of_their_own_and_branches_change_no_state() {
     let mut inner = step("s2", "n", Some("Same"));
     inner["branch_id"] = json!("b");

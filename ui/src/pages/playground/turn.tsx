@@ -13,7 +13,7 @@ import { MadeFiles } from '../../parts/made';
 import { Markdown } from '../../parts/markdown';
 import { say, toastError } from '../../parts/toast';
 import { Located, type Spot } from '../../parts/place';
-import { Fault, meaning } from '../../parts/said';
+import { Fault, meaning, Warned } from '../../parts/said';
 import { Thought } from '../../parts/thought';
 import { Doubts } from '../../run/doubts';
 import type { ToolUse } from '../../run/view';
@@ -95,6 +95,7 @@ export const TurnView = memo(function TurnView({
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
       <MadeFiles files={turn.made} />
       <CitedList list={turn.cited} />
+      <Warned list={turn.warnings} />
       {thinking && (
         <span className="st run" style={{ alignSelf: 'flex-start' }}>
           <span className="dot" />

@@ -3,6 +3,7 @@ import type { StudioEvent } from '@wfstudio/client';
 import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
 import { apart, cited, sourcesOf, thoughtOf, withSource, type Cited } from '../../run/thoughts';
 import { madeFiles, type MadeFile } from '../../run/made';
+import { warningsOf, type Warning } from '../../run/warnings';
 import type { ToolUse } from '../../run/view';
 
 export interface Turn {
@@ -18,6 +19,7 @@ export interface Turn {
   /** `lost`: it may go on, and is not followed any more. */
   state: 'stored' | 'streaming' | 'waiting' | 'stopped' | 'failed' | 'done' | 'lost';
   error: { code: string; message: string; calls?: Doubt[] } | null;
+  warnings: Warning[];
   usage: UsageFields | null;
   start: number;
   firstToken: number | null;
@@ -55,6 +57,7 @@ export const newTurn = (role: Turn['role'], text: string, more: Partial<Turn> = 
   trace: null,
   state: 'stored',
   error: null,
+  warnings: [],
   usage: null,
   start: Date.now(),
   firstToken: null,
@@ -174,6 +177,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
         end: at,
         text: typeof d.reply === 'string' && d.reply ? d.reply : last.text,
         usage: typeof d.total_tokens === 'number' ? (d as unknown as UsageFields) : null,
+        warnings: warningsOf(d.warnings),
       });
     case 'error':
       return put({
@@ -199,7 +203,7 @@ export function chatBody(message: string, files: Attachment[], thread: string | 
 }
 
 /** What the stored run says of its turn, where its events did not. */
-export function foldTrace(chat: Talk, { trace, spans }: TraceAnswer, at: number): Partial<Talk> {
+export function foldTrace(chat: Talk, { trace, spans, steps }: TraceAnswer, at: number): Partial<Talk> {
   const last = chat.turns.at(-1);
   if (!last || last.role !== 'assistant') return {};
   const waits = trace.status.startsWith('awaiting');
@@ -220,6 +224,7 @@ export function foldTrace(chat: Talk, { trace, spans }: TraceAnswer, at: number)
     text: trace.reply ?? last.text,
     end: waits || state === 'streaming' ? null : trace.finished_at ? Date.parse(trace.finished_at) : at,
     usage: state === 'done' && used ? trace : last.usage,
+    warnings: warningsOf(steps.filter((step) => !step.superseded).flatMap((step) => step.warnings ?? [])),
     error: state === 'failed' && trace.error ? { code: trace.error.code, message: trace.error.message, calls: trace.error.calls } : null,
   };
   const pause = trace.pauses?.[0];

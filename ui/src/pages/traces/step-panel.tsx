@@ -15,7 +15,7 @@ import { NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments, Tabs } from '../../parts/tabs';
-import { Fault, meaning, Said } from '../../parts/said';
+import { Fault, Warned } from '../../parts/said';
 import type { Row } from '../../run/rows';
 import type { RetryBody } from '../../run/session';
 import { RotateCcw } from 'lucide-react';
@@ -121,17 +121,7 @@ export function StepPanel({
                 ))}
               />
             )}
-            {!!(span ?? step).warnings?.length && (
-              <div className="note-box">
-                <div>
-                  {(span ?? step).warnings?.map((w) => (
-                    <div key={`${w.code} ${w.message}`} className="small">
-                      {meaning(w.code)} <span className="mono mut">{w.code}</span> <Said text={w.message} />
-                    </div>
-                  ))}
-                </div>
-              </div>
-            )}
+            <Warned list={(span ?? step).warnings} />
             {current === 'output' && <Output step={step} span={span} spans={shown} />}
             {current === 'state' && (
               <>
