@@ -1,0 +1,72 @@
+//! A process dies at any border of a turn of a chat whose text is told as a whole: readers hear it once, the thread has the turn once.
+
+use serde_json::{Value, json};
+use wfstudio::engine::{From, Order};
+
+use super::Stage;
+use super::server::{Reply, Server};
+use crate::record::record;
+use crate::resume::told;
+use crate::sweep::finish;
+
+/// A model that searches, makes a call that a person has to allow, and says something.
+fn clerk() -> Server {
+    Server::start(|body, _| {
+        let results = body["messages"].as_array().expect("messages").iter().filter(|message| message["role"] == "tool").count();
+        match results {
+            0 => Reply::calls("call_of_the_search_0000000001", "find_tools", &json!({"query": "note"})),
+            1 => Reply::calls("call_of_the_note_000000000001", "note", &json!({})),
+            _ => Reply::says("It is noted."),
+        }
+    })
+}
+
+fn agent() -> Value {
+    let tools = ["big", "panic", "note", "broken"].map(|name| json!({"ref": format!("host:{name}"), "require_approval": true}));
+    json!({"name": "Models", "slug": "models", "provider": "cloud", "model": "own", "tools": tools})
+}
+
+/// Kills at every second border.
+async fn killed_from(first: u64) {
+    let server = clerk();
+    let mut stage = Stage::with(server.settings(), json!({"tools": {"offered_max": 3}}), json!({"agent": agent()})).await;
+    let borders = stage.borders(json!({}));
+    let wanted = server.seen();
+    let run = stage.new_runs().await[0];
+    let undisturbed = record(&stage.bench, &run).await;
+    assert!(wanted.len() == 3 && borders > 15, "{} requests, {borders} borders", wanted.len());
+    for at in (first..=borders).step_by(2) {
+        let what = format!("border {at} of {borders}");
+        server.forget();
+        stage.whole(json!({"kill_at": at}));
+        server.settle();
+        stage.bench.studio.take_over().await.expect("a studio");
+        for run in stage.new_runs().await {
+            finish(&stage.bench, &run).await;
+            let record = record(&stage.bench, &run).await;
+            for part in ["status", "reply", "usage", "messages"] {
+                assert_eq!(record[part], undisturbed[part], "{what}: {part}");
+            }
+            let mut bodies = server.seen();
+            bodies.dedup();
+            assert!(bodies == wanted, "{what}: {bodies:#?}");
+            for order in [Order::Ordered, Order::Live] {
+                let told = told(&stage.bench, &run, From { order, after: 0 }, usize::MAX).await;
+                let count = |event: &str| told.iter().filter(|(_, name, _)| name == event).count();
+                let counts = ["thread", "tool_call", "tool_approval_required", "tool_approval_resolved", "tool_result", "token", "done", "run_terminal"].map(count);
+                assert_eq!(counts, [1, 2, 1, 1, 2, 1, 1, 1], "{what}, {order:?}: {told:#?}");
+                assert!(told.iter().map(|(number, ..)| number).is_sorted_by(|one, other| one < other), "{what}, {order:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_told_as_a_whole_is_told_once_at_every_odd_border() {
+    killed_from(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_told_as_a_whole_is_told_once_at_every_even_border() {
+    killed_from(2).await;
+}
