@@ -1,10 +1,15 @@
-//! A process dies at any border of a turn of a chat whose text is told as a whole: readers hear it once, the thread has the turn once.
+//! A process dies in a turn of a chat. A text that is told as a whole is heard once; one that is streamed is heard again, behind the numbers that were
+//! lost. The thread has the turn once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::engine::{From, Order};
 
-use super::Stage;
-use super::server::{Reply, Server};
+use super::server::{Reply, Server, delta, end};
+use super::{Stage, until};
 use crate::record::record;
 use crate::resume::told;
 use crate::sweep::finish;
@@ -69,4 +74,34 @@ async fn a_text_that_is_told_as_a_whole_is_told_once_at_every_odd_border() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_is_told_as_a_whole_is_told_once_at_every_even_border() {
     killed_from(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_streamed_again_is_told_behind_the_numbers_that_were_lost() {
+    let held = Arc::new(AtomicBool::new(true));
+    let holds = Arc::clone(&held);
+    let server = Server::start(move |_, _| {
+        let texts = ["It ", "is ", "4."].map(|text| delta(json!({"content": text})));
+        let pieces = std::iter::once(delta(json!({"role": "assistant", "reasoning": "Hm."}))).chain(texts).chain([end("stop")]);
+        let held = holds.load(Ordering::SeqCst);
+        Reply { pieces: pieces.take(if held { 3 } else { 5 }).collect(), held, ..Reply::default() }
+    });
+    let agent = json!({"name": "Models", "slug": "models", "provider": "cloud", "model": "own"});
+    let mut stage = Stage::with(server.settings(), json!({}), json!({"agent": agent})).await;
+    let mut program = stage.program(json!({}));
+    until("an answer is held", async || server.held() == 1).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    program.kill();
+    held.store(false, Ordering::SeqCst);
+    server.settle();
+    assert_eq!(stage.bench.studio.take_over().await.expect("a studio"), 1);
+    let run = stage.new_runs().await[0];
+    finish(&stage.bench, &run).await;
+    record(&stage.bench, &run).await;
+    let told = told(&stage.bench, &run, From { order: Order::Ordered, after: 0 }, usize::MAX).await;
+    let texts: Vec<_> = told.iter().filter(|(_, event, _)| event == "token" || event == "reasoning").collect();
+    let again = texts.windows(2).position(|pair| pair[1].0 > pair[0].0 + 10_000).expect("numbers that were lost") + 1;
+    let said = |texts: &[&(u64, String, Value)]| texts.iter().map(|(_, event, data)| format!("{event} {};", data["delta"].as_str().expect("a text"))).collect::<String>();
+    assert_eq!((said(&texts[..again]).as_str(), said(&texts[again..]).as_str()), ("reasoning Hm.;token It ;token is ;", "reasoning Hm.;token It ;token is ;token 4.;"));
+    assert_eq!(told.iter().filter(|(_, event, _)| event == "done").map(|(.., data)| &data["reply"]).collect::<Vec<_>>(), ["It is 4."]);
 }
