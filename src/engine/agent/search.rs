@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::binding::{self, ToolTable};
 use crate::model::event::ToolOutcome;
-use crate::model::redaction::is_masked;
+use crate::model::redaction::MASK;
 use crate::providers::ToolOffer;
 use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
 
@@ -55,10 +55,8 @@ fn schema() -> Value {
 /// What a search found, as the log has it, is offered from the next call on. Where the log has masks for names, the search is repeated.
 pub(super) fn take(tools: &ToolTable<'_>, outcome: &ToolOutcome, found: &mut Vec<String>) {
     let Some(index) = tools.index().filter(|_| outcome.name == FIND_TOOLS) else { return };
-    let mut told: Value = serde_json::from_str(&outcome.result).unwrap_or_default();
-    if is_masked(&told) {
-        told = index.found(&outcome.inputs);
-    }
+    let logged = || serde_json::from_str(&outcome.result).unwrap_or_default();
+    let told: Value = if outcome.result.contains(MASK) { index.found(&outcome.inputs) } else { logged() };
     let names = told.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
     for name in names.take(MOST) {
         if !found.iter().any(|known| known == name) {

@@ -64,7 +64,8 @@ fn count(told: &[(u64, String, Value)], event: &str) -> usize {
 /// What a reader is told of a run whose process died in its first or second answer.
 fn check(told: &[(u64, String, Value)], answer: usize, what: &str) {
     assert!(told.iter().map(|(number, ..)| number).is_sorted_by(|one, other| one < other), "{what}: {told:#?}");
-    assert_eq!(["file", "tool_call", "tool_result", "step_completed", "trace_completed", "run_terminal"].map(|event| count(told, event)), [1, 1, 1, 2, 1, 1], "{what}");
+    let events = ["file", "tool_call", "tool_result", "step_completed", "trace_completed", "run_terminal"];
+    assert_eq!(events.map(|event| count(told, event)), [1, 1, 1, 2, 1, 1], "{what}");
     let sources: Vec<&Value> = told.iter().filter(|(_, event, _)| event == "source").map(|(.., data)| &data["url"]).collect();
     assert_eq!(sources, ["https://a.example/one", "https://b.example/two"], "{what}");
     let again = told.iter().rposition(|(_, event, data)| event == "step_started" && data["resumed"] == true);
@@ -93,8 +94,10 @@ fn heard(said: &[String]) -> Told {
 async fn killed_in(answer: usize) {
     let (at, after) = (Arc::new(AtomicUsize::new(NOBODY)), Arc::default());
     let server = speaker(&at, &after);
-    let data = json!({"config_mode": "inline", "provider": "cloud", "model": "own", "stream": true, "tools": [{"ref": "host:pay"}], "message": "Add.", "memory": "none",
-        "files_key": "drawn"});
+    let data = json!({
+        "config_mode": "inline", "provider": "cloud", "model": "own", "stream": true, "tools": [{"ref": "host:pay"}], "message": "Add.", "memory": "none",
+        "files_key": "drawn",
+    });
     let stage = Stage::set(server.settings(), json!({"async_progress": {"poll_ms": 50}}), single("agent", data)).await;
     let mut told_early = 0;
     for pieces in 0..pieces(answer).len() {
