@@ -71,13 +71,18 @@ impl Models {
 
 /// The body of a request.
 pub fn request(connection: &mut TcpStream) -> Option<Value> {
+    serde_json::from_str(&request_text(connection)?).ok()
+}
+
+/// The body of a request as it was sent.
+pub fn request_text(connection: &mut TcpStream) -> Option<String> {
     let (mut read, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         let text = String::from_utf8_lossy(&read).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.trim().parse::<usize>().ok());
             if body.len() >= length? {
-                return serde_json::from_str(body).ok();
+                return Some(body.to_owned());
             }
         }
         let count = connection.read(&mut piece).ok().filter(|count| *count > 0)?;

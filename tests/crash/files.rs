@@ -9,14 +9,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::engine::{From, Order};
+use wfstudio::model::{Id, Timestamp};
 use wfstudio::studio::{Options, TraceQuery};
 
 use crate::fallbacks::request;
+use crate::place;
 use crate::program::{Program, say};
+use crate::resume::told;
 use crate::support::{Bench, folder, graph, workflow_runs};
 
 /// A picture of one dot.
-const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+pub const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A server whose model makes a picture of whatever it is told.
 #[derive(Clone)]
@@ -60,17 +66,49 @@ fn drawing() -> Value {
     graph(&[("start", "start", json!({})), ("draw", "llm", data), ("stop", "stop", json!({}))], &[("start", "draw"), ("draw", "stop")])
 }
 
-/// Starts a run and dies at the given border of a write.
+/// Two days later: what nothing names was due to be removed.
+#[derive(Default)]
+struct Later(SystemClock);
+
+impl Clock for Later {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.now().0 + 2 * 86_400_000)
+    }
+
+    fn id(&self) -> Id {
+        self.0.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.0.random(into);
+    }
+}
+
+fn die() {
+    let _this_process_ends_here = std::process::Command::new("kill").args(["-KILL", &std::process::id().to_string()]).status();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// Starts a run and dies at the given border of a write, or so many microseconds after the first bytes of a picture lie in the folder.
 pub async fn program(folder: &Path, given: &Value) {
     let at = given["kill_at"].as_u64().unwrap_or(u64::MAX);
     let count = Arc::new(AtomicU64::new(u64::MAX / 2));
     let counted = Arc::clone(&count);
     let hook = move |_, _, _| {
         if counted.fetch_add(1, Ordering::SeqCst) + 1 == at {
-            let _this_process_ends_here = std::process::Command::new("kill").args(["-KILL", &std::process::id().to_string()]).status();
-            std::thread::sleep(Duration::from_secs(60));
+            die();
         }
     };
+    if let Some(after) = given["kill_with_bytes"].as_u64() {
+        let room = folder.join("attachments");
+        std::thread::spawn(move || {
+            while lying(&room) == 0 {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_micros(after));
+            nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL)
+        });
+    }
     let options = Options { on_append: Some(Arc::new(hook)), ..Options::default() };
     let bench = Bench::open_with(folder, given["settings"].clone(), options, Arc::new(|| ()));
     let workflow = bench.workflow("draw", drawing()).await;
@@ -100,13 +138,24 @@ async fn go_on(folder: &Path, painter: &Painter, what: &str) {
     assert_eq!((answered, &trace["trace"]["total_tokens"]), (1, &json!(12)), "{what}");
     let path = folder.join("studio.sqlite");
     if path.exists() {
-        let database = rusqlite::Connection::open(path).expect("a database");
+        let database = rusqlite::Connection::open(&path).expect("a database");
         let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a number");
         assert_eq!(count("SELECT COUNT(*) FROM studio_attachments"), 1, "{what}");
         assert_eq!(count("SELECT COUNT(*) FROM studio_attachments WHERE used = 1"), 1, "{what}");
         let noted = count("SELECT COUNT(*) FROM studio_files_to_remove");
         assert!(i64::try_from(lying(&folder.join("attachments"))).expect("a few") <= 1 + noted, "{what}: bytes lie where nobody finds them");
     }
+    for order in [Order::Ordered, Order::Live] {
+        let told = told(&bench, &run, From { order, after: 0 }, usize::MAX).await;
+        let named: Vec<&Value> = told.iter().filter(|(_, event, _)| event == "file").map(|(.., data)| &data["storage_key"]).collect();
+        assert_eq!(named, [key], "{what}: it is told once, {order:?}");
+    }
+    let later = Bench::open_with(folder, painter.settings(), Options { clock: Some(Arc::new(Later::default())), ..Options::default() }, Arc::new(|| ()));
+    later.studio.purge(CancellationToken::new()).await.expect("a purge");
+    if path.exists() {
+        assert_eq!(lying(&folder.join("attachments")), 1, "{what}: what nothing names is removed");
+    }
+    assert_eq!(bench.studio.attachment(&bench.scope, key).await.expect("the picture").bytes.len(), 70, "{what}: and what a run names stays");
     bench.studio.delete_run(&bench.scope, &run.to_string()).await.expect("deleted");
     assert!(bench.studio.attachment(&bench.scope, key).await.is_err(), "{what}: it goes with its run");
 }
@@ -128,4 +177,22 @@ async fn a_picture_is_stored_once_whenever_its_process_dies() {
         tokio::time::sleep(Duration::from_millis(1100)).await;
         go_on(folder.path(), &painter, &format!("border {at} of {borders} ({said:?})")).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_is_told_once_when_its_process_dies_while_its_bytes_are_laid_down() {
+    if place::on_server("").is_some() {
+        return;
+    }
+    let mut died = 0;
+    for after in [0, 0, 50, 200, 500, 1000, 2000, 4000] {
+        let (folder, painter) = (folder(), Painter::start());
+        let mut program = Program::run("files", folder.path(), &json!({"settings": painter.settings(), "kill_with_bytes": after}));
+        let said = program.next();
+        program.kill();
+        died += usize::from(said.is_none());
+        go_on(folder.path(), &painter, &format!("{after} us after the first bytes ({said:?})")).await;
+        assert!(*painter.asked.lock().expect("asked") <= 2);
+    }
+    assert!(died > 3, "{died} died");
 }

@@ -11,6 +11,7 @@ mod ingest;
 mod keys;
 mod leases;
 mod long;
+mod models;
 #[path = "../it/support/caller.rs"]
 #[expect(dead_code, reason = "shared with tests that read what was sent")]
 mod caller;

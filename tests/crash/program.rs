@@ -10,7 +10,7 @@ use wfstudio::engine::{Follow, From, Order};
 use wfstudio::model::Id;
 
 use crate::support::{Bench, graph, mark, single};
-use crate::{billing, fallbacks, files, growth, ingest, keys, sweep, tails};
+use crate::{billing, fallbacks, files, growth, ingest, keys, models, sweep, tails};
 
 const ROLE: &str = "STUDIO_TEST_ROLE";
 const FOLDER: &str = "STUDIO_TEST_FOLDER";
@@ -87,6 +87,7 @@ fn role() {
         "bill" => runtime.block_on(billing::program(&folder, &given)),
         "ingest" => runtime.block_on(ingest::program(&folder, &given)),
         "fallback" => runtime.block_on(fallbacks::program(&folder, &given)),
+        "models" => runtime.block_on(models::program(&folder, &given)),
         "files" => runtime.block_on(files::program(&folder, &given)),
         "key" => runtime.block_on(keys::program(&folder, &given)),
         "clock" => runtime.block_on(tails::program(&folder, &given)),

@@ -89,7 +89,8 @@ fn effects(bench: &Bench, run: &Id, entries: &[Arc<Entry>]) {
     for entry in entries {
         if let Event::CallStarted(call) = &entry.event {
             assert!(!finished.contains(&(call.step, call.key.clone())), "a finished call was made again");
-            if let Some(id) = &call.call_id {
+            // A search among tools leaves no mark.
+            if let Some(id) = call.call_id.as_ref().filter(|_| call.name != "find_tools") {
                 let count = made.entry(id.clone()).or_insert((0, call.repeatable));
                 count.0 += 1;
             }

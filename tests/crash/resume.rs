@@ -67,7 +67,7 @@ fn plain(value: Value, names: &mut BTreeMap<String, usize>) -> Value {
 }
 
 /// Reads frames until the stream ends or, with `most`, so many were told.
-async fn told(bench: &Bench, run: &Id, from: From, most: usize) -> Vec<(u64, String, Value)> {
+pub async fn told(bench: &Bench, run: &Id, from: From, most: usize) -> Vec<(u64, String, Value)> {
     let stream = bench.studio.events(&bench.scope, &run.to_string(), from, Follow::Tail).await.expect("a stream");
     let Some(mut stream) = stream else { return Vec::new() };
     let mut all = Vec::new();

@@ -201,7 +201,7 @@ fn scripts() -> Value {
     })
 }
 
-fn merge(into: &mut Value, from: Value) {
+pub fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
@@ -232,7 +232,12 @@ pub fn single(kind: &str, data: Value) -> Value {
 
 /// The runs of workflows that nobody called, newest first.
 pub async fn workflow_runs(bench: &Bench) -> Vec<Id> {
-    let filter = RunFilter { entity_type: Some(EntityKind::Workflow), ..RunFilter::default() };
+    runs_of_kind(bench, EntityKind::Workflow).await
+}
+
+/// The runs of workflows, or of agents, newest first.
+pub async fn runs_of_kind(bench: &Bench, kind: EntityKind) -> Vec<Id> {
+    let filter = RunFilter { entity_type: Some(kind), ..RunFilter::default() };
     let found = bench.studio.world().store.read(move |tx| {
         let mut found = Vec::new();
         list::list(tx, "", &filter, None, 1000, &mut |run| {

@@ -80,7 +80,7 @@ pub async fn program(folder: &Path, given: &Value) {
 }
 
 /// Answers, decides and retries until the run is over.
-async fn finish(bench: &Bench, run: &Id) {
+pub async fn finish(bench: &Bench, run: &Id) {
     for _ in 0..60_000 {
         let row = bench.row(run).await;
         let pause = row.awaiting_pause.map(|pause| pause.to_string());

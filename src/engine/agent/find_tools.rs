@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::binding::{self, ToolTable};
 use crate::model::event::ToolOutcome;
+use crate::model::redaction::MASK;
 use crate::providers::ToolOffer;
 use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
 
@@ -25,8 +26,7 @@ const LOOKED_AT: usize = 2_000;
 const DESCRIPTION: usize = 300;
 
 /// The tool that searches among others.
-pub(super) fn tool<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> BoundTool {
-    let index = Index(offers.map(|offer| (offer.name.clone(), offer.description.clone())).collect());
+pub(super) fn tool(index: &Arc<Index>) -> BoundTool {
     let description = format!(
         "Finds further tools by what they do: there are {} that you are not shown yet. Those that are found can be called from your next turn on.",
         index.0.len()
@@ -38,7 +38,7 @@ pub(super) fn tool<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> BoundTool
         timeout: Duration::from_secs(60),
         fixed: Map::new(),
         config: Map::new(),
-        tool: Arc::new(index),
+        tool: Arc::clone(index) as Arc<dyn Tool>,
     }
 }
 
@@ -52,12 +52,11 @@ fn schema() -> Value {
     schema
 }
 
-/// What a search found, as the log has it, is offered from the next call on.
+/// What a search found, as the log has it, is offered from the next call on. Where the log has masks for names, the search is repeated.
 pub(super) fn take(tools: &ToolTable<'_>, outcome: &ToolOutcome, found: &mut Vec<String>) {
-    if outcome.name != FIND_TOOLS || !tools.searches() {
-        return;
-    }
-    let told: Value = serde_json::from_str(&outcome.result).unwrap_or_default();
+    let Some(index) = tools.index().filter(|_| outcome.name == FIND_TOOLS) else { return };
+    let logged = || serde_json::from_str(&outcome.result).unwrap_or_default();
+    let told: Value = if outcome.result.contains(MASK) { index.found(&outcome.inputs) } else { logged() };
     let names = told.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
     for name in names.take(MOST) {
         if !found.iter().any(|known| known == name) {
@@ -67,11 +66,24 @@ pub(super) fn take(tools: &ToolTable<'_>, outcome: &ToolOutcome, found: &mut Vec
 }
 
 /// Names and descriptions, in the order in which they are configured.
-struct Index(Vec<(String, String)>);
+pub(super) struct Index(Vec<(String, String)>);
 
 impl Tool for Index {
     fn call(&self, invocation: ToolInvocation) -> BoxFuture<'static, ToolReply> {
-        let query = invocation.arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+        let reply = ToolReply::value(&self.found(&invocation.arguments));
+        Box::pin(async move { reply })
+    }
+}
+
+impl Index {
+    /// The search among these tools.
+    pub(super) fn of<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> Arc<Self> {
+        Arc::new(Self(offers.map(|offer| (offer.name.clone(), offer.description.clone())).collect()))
+    }
+
+    /// What a search with these arguments tells the model.
+    fn found(&self, arguments: &Value) -> Value {
+        let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
         let query: String = query.chars().take(QUERY).collect();
         let found = self.ranked(&query).into_iter().map(|at| {
             let (name, description) = &self.0[at];
@@ -79,12 +91,9 @@ impl Tool for Index {
         });
         let found: Vec<Value> = found.collect();
         let note = if found.is_empty() { "No tool fits these words; try others." } else { "You can call these from your next turn on." };
-        let reply = ToolReply::value(&json!({"tools": found, "note": note}));
-        Box::pin(async move { reply })
+        json!({"tools": found, "note": note})
     }
-}
 
-impl Index {
     /// The tools that fit the words of a query, the best first.
     fn ranked(&self, query: &str) -> Vec<usize> {
         let index = |text: &str| words(text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or(text)).into_iter().collect::<HashSet<_>>();

@@ -254,8 +254,9 @@ impl Speaker<'_> {
         }
         let name = self.prompt_name(number, &wanted.part);
         let told = report.told(wanted.at, wanted.before, now, &wanted.window);
-        conversation.sent = self.context.prompt(&name, async { Ok(Prompt { messages: sent, ..Prompt::default() }) }).await?;
+        // First: a prompt that is recorded is not made again, and nobody would tell of it.
         self.context.measure(&name, "memory", "history_compaction", told)?;
+        conversation.sent = self.context.prompt(&name, async { Ok(Prompt { messages: sent, ..Prompt::default() }) }).await?;
         conversation.room.settle(now, conversation.sent.len());
         Ok(true)
     }

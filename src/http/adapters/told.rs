@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::telling::Frame;
+use crate::model::telling::{Frame, LOST_TOKENS};
 
 /// One published event.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,12 @@ impl Told {
     pub(super) fn shown_text(&self) -> Option<&str> {
         let shown = self.data.get("publish_reply").is_none_or(|flag| flag == &Value::Bool(true));
         Some(self.text("delta")).filter(|text| shown && !text.is_empty())
+    }
+
+    /// It is text of a model that was asked again after its process died: it follows `last` only behind the numbers that were lost. Agents' chats
+    /// have no other event that says so.
+    pub(super) fn begins_again(&self, last: u64) -> bool {
+        matches!(self.event, "token" | "reasoning") && self.number > last.saturating_add(LOST_TOKENS)
     }
 
     /// It is of a node that asks a model.

@@ -38,6 +38,8 @@ pub(super) struct Translator {
     /// The message of this turn of the model that calls belong to.
     parent: Option<String>,
     steps: Steps,
+    /// The number of the event before.
+    last: u64,
     calls: HashSet<String>,
     pauses: Vec<Told>,
 }
@@ -77,6 +79,9 @@ impl Translator {
         if let Some(end) = End::of(&told) {
             self.end.get_or_insert(end);
             return;
+        }
+        if told.begins_again(std::mem::replace(&mut self.last, told.number)) {
+            self.end_turn(out);
         }
         match told.event {
             "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": told.data()})),

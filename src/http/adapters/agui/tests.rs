@@ -316,3 +316,17 @@ fn a_long_message_is_put_together_in_time() {
     let messages = translator.messages.expect("messages");
     assert_eq!(messages.last().and_then(|message| message["content"].as_str()).map(str::len), Some(12_000_000));
 }
+
+/// A chat tells no steps: only the numbers say that its model was asked again.
+#[test]
+fn an_answer_that_begins_again_after_its_process_died_is_another_message() {
+    let (mut translator, mut out) = (agent(), Vec::new());
+    let lost = crate::model::telling::LOST_TOKENS;
+    for (number, delta) in [(3, "It "), (lost + 4, "It is "), (lost + 5, "4.")] {
+        translator.tell(Told::made("token", number, json!({"delta": delta})), &mut out);
+    }
+    translator.tell(Told::made("done", lost + 6, json!({"reply": "It is 4."})), &mut out);
+    translator.close(&[], &mut out);
+    let said = out.iter().filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT").map(|event| format!("{} {}", event["messageId"], event["delta"]));
+    assert_eq!(said.collect::<Vec<_>>(), [r#""R-3" "It ""#, r#""R-10004" "It is ""#, r#""R-10004" "4.""#]);
+}

@@ -44,6 +44,8 @@ pub(super) struct Translator {
     /// The block of thoughts that is open.
     thought: Option<String>,
     in_step: bool,
+    /// The number of the event before.
+    last: u64,
     /// Calls that the client has in the message.
     calls: HashSet<String>,
     /// Calls that must not be sent to it again.
@@ -72,6 +74,10 @@ impl Translator {
         if let Some(end) = End::of(&told) {
             self.end.get_or_insert(end);
             return;
+        }
+        if told.begins_again(std::mem::replace(&mut self.last, told.number)) {
+            self.end_block(out);
+            self.goes_on = false;
         }
         match told.event {
             "token" => self.token(&told, out),

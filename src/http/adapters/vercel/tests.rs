@@ -89,6 +89,23 @@ fn a_reply_with_a_thought_in_its_middle_is_not_told_twice() {
     assert_eq!((told.matches("text-start").count(), told.matches("Let me look.").count()), (2, 1), "{told}");
 }
 
+/// A chat tells no steps: only the numbers say that its model was asked again.
+#[test]
+fn an_answer_that_begins_again_after_its_process_died_is_told_as_another_text() {
+    let mut translator = new();
+    let mut out = Vec::new();
+    let lost = crate::model::telling::LOST_TOKENS;
+    let events = [(2, "reasoning", "Hm"), (3, "token", "It "), (lost + 4, "reasoning", "Hm"), (lost + 5, "token", "It is "), (lost + 6, "token", "4.")];
+    for (number, event, delta) in events {
+        translator.tell(Told::made(event, number, json!({"delta": delta})), &mut out);
+    }
+    translator.tell(Told::made("done", lost + 7, json!({"reply": "It is 4."})), &mut out);
+    translator.close(&mut out);
+    let texts = |kind: &str| out.iter().filter(|part| part["type"] == kind).map(|part| format!("{} {}", part["id"], part["delta"])).collect::<Vec<_>>();
+    assert_eq!(texts("text-delta"), [r#""text-3" "It ""#, r#""text-10005" "It is ""#, r#""text-10005" "4.""#]);
+    assert_eq!(texts("reasoning-delta"), [r#""reasoning-2" "Hm""#, r#""reasoning-10004" "Hm""#]);
+}
+
 #[test]
 fn a_linear_run_is_one_message_of_text_steps_and_transient_data() {
     check(
