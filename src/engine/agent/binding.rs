@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::profile::Profile;
 use super::find_tools::{self, FIND_TOOLS, Index};
+use super::profile::Profile;
 use super::specialist::{self, Specialist};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::{ToolChoice, ToolRef};

@@ -243,7 +243,7 @@ fn what_a_cloud_lacks_is_told_with_what_to_do() {
     assert!(unset.list().any(|(id, _)| id == "bedrock") && unset.list().any(|(id, _)| id == "vertex"));
 }
 
-fn id() -> crate::model::Id {
+fn any_id() -> crate::model::Id {
     "01a1faaf-fd00-7000-8000-000000000001".parse().expect("an id")
 }
 
@@ -286,7 +286,7 @@ fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
         ("hosted", ""),
     ] {
         let mut request = with_files("m");
-        let conversation = Conversation { tenant: "t", entity: id(), thread: id() };
+        let conversation = Conversation { tenant: "t", entity: any_id(), thread: any_id() };
         let warnings = providers.fit(id, &mut request, &conversation, Timestamp(0));
         let refused: Vec<&str> = request.media.iter().filter(|file| file.refused).map(|file| &*file.mime_type).collect();
         assert_eq!(refused.join(" "), dropped, "{id}");
