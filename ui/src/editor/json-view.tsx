@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type ReactElement } from 'react';
 import type { Graph } from '../api/types';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
+import { textOf } from '../parts/toast';
 import type { CodeBox } from './codemirror';
 import { panel } from './panel';
 import { act, useEditable, useEditor } from './store';
@@ -37,30 +38,32 @@ export default function JsonView(): ReactElement {
   const readOnly = !useEditable();
   useEffect(() => {
     let live = true;
-    void import('./codemirror').then(({ codeBox }) => {
-      if (!live || !host.current) return;
-      box.current = codeBox(host.current, kept.current ?? shown(useEditor.getState().graph), {
-        label: t('editor.json'),
-        readOnly,
-        onChange: (text) => {
-          kept.current = text;
-          try {
-            const value = JSON.parse(text) as Graph;
-            const reason = wrongGraph(value);
-            setWrong(reason);
-            if (reason) return;
-            kept.current = null;
-            act(
-              { kind: 'replace', graph: { ...useEditor.getState().graph, ...value, annotations: value.annotations ?? [] } },
-              { group: 'json' },
-            );
-            mine.current = useEditor.getState().graph;
-          } catch (e) {
-            setWrong((e as Error).message);
-          }
-        },
-      });
-    });
+    void import('./codemirror')
+      .then(({ codeBox }) => {
+        if (!live || !host.current) return;
+        box.current = codeBox(host.current, kept.current ?? shown(useEditor.getState().graph), {
+          label: t('editor.json'),
+          readOnly,
+          onChange: (text) => {
+            kept.current = text;
+            try {
+              const value = JSON.parse(text) as Graph;
+              const reason = wrongGraph(value);
+              setWrong(reason);
+              if (reason) return;
+              kept.current = null;
+              act(
+                { kind: 'replace', graph: { ...useEditor.getState().graph, ...value, annotations: value.annotations ?? [] } },
+                { group: 'json' },
+              );
+              mine.current = useEditor.getState().graph;
+            } catch (e) {
+              setWrong((e as Error).message);
+            }
+          },
+        });
+      })
+      .catch((error: unknown) => live && setWrong(textOf(error)));
     return () => {
       live = false;
       box.current?.destroy();

@@ -74,7 +74,7 @@ export function Workbench({
   const chosen = selection.length === 1 ? findNode(graph, selection[0] as string) : undefined;
   useRunVoice();
   useEffect(() => {
-    const timer = setTimeout(() => void loadInspector(), 1500);
+    const timer = setTimeout(() => void loadInspector().catch(() => undefined), 1500);
     return () => clearTimeout(timer);
   }, []);
 

@@ -101,11 +101,18 @@ describe('what is wrong with a graph', () => {
 describe('the events of a run that was opened', () => {
   it('are told again without its tokens', async () => {
     useRun.setState({ ...nothing(), view: { ...noRun(), traceId: 'T' } });
-    const all = Array.from({ length: 2500 }, (_, n): [string, StudioEvent['data']] => [n % 2 ? 'token' : 'tool_call', { n, delta: 'x' }]);
-    server.on('GET', /events\/stream/, () => stream([...all, ['run_terminal', { status: 'completed' }]]));
+    const all: [string, StudioEvent['data']][] = [
+      ['tool_call', { n: 1 }],
+      ['token', { delta: 'x' }],
+      ['tool_result', { n: 2 }],
+      ['run_terminal', { status: 'completed' }],
+    ];
+    server.on('GET', /events\/stream/, () => stream(all));
     const { host, gone } = await render(within(<Events />));
-    await act(async () => new Promise((done) => setTimeout(done, 300)));
-    expect(host.querySelectorAll('.ev').length).toBe(300);
+    await vi.waitFor(async () => {
+      await settle();
+      expect(host.querySelectorAll('.ev').length).toBeGreaterThan(2);
+    });
     expect(host.textContent).not.toContain('token');
     await gone();
   });
