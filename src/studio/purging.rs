@@ -110,7 +110,8 @@ impl Studio {
             });
             let (items, next) = found.await?;
             // What others use again is found no more; should it be found with nothing else, it is left for another time.
-            if items.is_empty() || !self.remove_found(items, keep, now, &stop, &mut all, &told).await? && next == place {
+            let is_last = items.is_empty() || (!self.remove_found(items, keep, now, &stop, &mut all, &told).await? && next == place);
+            if is_last {
                 break;
             }
             place = next;

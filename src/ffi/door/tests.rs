@@ -259,3 +259,17 @@ fn a_stream_that_is_closed_in_the_middle_is_never_told_as_one_that_ended() {
     }
     assert!(engine.close(Duration::from_secs(5)).is_ok());
 }
+
+#[test]
+fn a_backup_says_what_it_holds() {
+    let (folder, copies) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let engine = open(folder.path(), false);
+    let path = copies.path().join("copy.sqlite");
+    let told = called(&engine, "backup", &json!({"path": path}));
+    let files = json!({"path": copies.path().join("attachments"), "copied": 0, "kept": 0, "missing": 0});
+    assert_eq!(told, json!({"path": path, "attachments": files, "resting_runs": 0}));
+    assert!(engine.call("backup", json!({"path": path}).to_string().as_bytes()).is_err_and(|fault| fault.text().contains("exists")));
+    let rests = called(&engine, "command", &json!({"args": ["runs:rest"]}));
+    assert_eq!((&rests["exit"], &rests["stdout"]), (&json!(0), &json!("Put 0 run(s) to rest.\n")));
+    assert!(engine.close(Duration::from_secs(5)).is_ok());
+}
