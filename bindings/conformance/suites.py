@@ -71,6 +71,8 @@ def told(tap, name, bad):
 
 def silent(host, tap):
     """64 open streams that say nothing: everything else goes on, and they cost neither threads nor descriptors."""
+    if "silent" in host.without:
+        return tap.skip("silent", host.without["silent"])
     process = prepared(host)
     try:
         opened(process, "desk", "look up A-100").read()
@@ -97,12 +99,18 @@ def silent(host, tap):
 
 def load(host, tap):
     """1,000 requests and 20 streams leave nothing behind."""
+    if "load" in host.without:
+        return tap.skip("load", host.without["load"])
     process = prepared(host)
     try:
         work(process, REQUESTS // 2)
-        before = settled(process)
-        work(process, REQUESTS)
-        after = settled(process)
+        # A heap that is collected grows until it is: what leaks grows every time.
+        for _ in range(3):
+            before = settled(process)
+            work(process, REQUESTS)
+            after = settled(process)
+            if after[2] <= before[2] * (1 + MORE_MEMORY) + SLACK_KB:
+                break
         bad = [f"{name}: {was} before, {now} after" for name, was, now in zip(("threads", "descriptors"), before, after) if now > was + 2]
         if after[2] > before[2] * (1 + MORE_MEMORY) + SLACK_KB:
             bad.append(f"memory: {before[2]} KB before, {after[2]} KB after")
