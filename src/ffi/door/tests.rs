@@ -100,8 +100,11 @@ async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
     let id = saved["id"].as_str().expect("an id");
     let run = studio.start(&scope, EntityKind::Workflow, id, body, true).await.expect("a run").run;
     let (held, free) = std::sync::mpsc::channel::<()>();
+    let (begun, begins) = std::sync::mpsc::channel::<()>();
     let writer = studio.clone();
-    let holding = tokio::spawn(async move { writer.world().store.write(move |_| Ok(free.recv_timeout(Duration::from_secs(5)).is_ok())).await });
+    let hold = move |_: &mut crate::store::Tx<'_>| Ok(begun.send(()).is_ok() && free.recv_timeout(Duration::from_secs(60)).is_ok());
+    let holding = tokio::spawn(async move { writer.world().store.write(hold).await });
+    begins.recv_timeout(Duration::from_secs(60)).expect("the writer is held");
     let stepping = studio.clone();
     let step = tokio::spawn(async move { super::ops::call(&stepping, "worker.step", b"{}").await.is_ok() });
     tokio::time::sleep(Duration::from_millis(300)).await;
