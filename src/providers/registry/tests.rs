@@ -230,7 +230,7 @@ fn what_a_cloud_lacks_is_told_with_what_to_do() {
     assert!(unset.list().any(|(id, _)| id == "bedrock") && unset.list().any(|(id, _)| id == "vertex"));
 }
 
-fn id() -> crate::model::Id {
+fn any_id() -> crate::model::Id {
     "01a1faaf-fd00-7000-8000-000000000001".parse().expect("an id")
 }
 
@@ -256,7 +256,7 @@ fn with_files(model: &str) -> ChatRequest {
 fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
     let every = json!(["text", "image", "audio", "video", "pdf"]);
     let reads_all = |kind: &str| json!({"kind": kind, "base_url": "http://127.0.0.1:9/v1", "models": [{"id": "m", "input": every}]});
-    let cloud = json!({"kind": "bedrock", "region": "eu-west-1", "models": [{"id": "m", "input": every}]});
+    let cloud = json!({"kind": "bedrock", "region": "eu-west-1", "credential": "secret:SET", "models": [{"id": "m", "input": every}]});
     let configured = json!({
         "compatible": reads_all("openai-compatible"), "responses": reads_all("openai-responses"), "claude": reads_all("anthropic"),
         "google": reads_all("gemini"), "local": reads_all("ollama"), "command": reads_all("cohere"), "converse": cloud, "hosted": {"kind": "host"},
@@ -273,7 +273,7 @@ fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
         ("hosted", ""),
     ] {
         let mut request = with_files("m");
-        let conversation = Conversation { tenant: "t", entity: id(), thread: id() };
+        let conversation = Conversation { tenant: "t", entity: any_id(), thread: any_id() };
         let warnings = providers.fit(id, &mut request, &conversation, Timestamp(0));
         let refused: Vec<&str> = request.media.iter().filter(|file| file.refused).map(|file| &*file.mime_type).collect();
         assert_eq!(refused.join(" "), dropped, "{id}");

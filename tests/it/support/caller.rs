@@ -103,7 +103,7 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
     } else if next >= plan.calls || (request["tool_choice"] == "none" && !plan.stubborn) {
         json!({"role": "assistant", "content": format!("Done after {next}.")})
     } else {
-        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": json!({"n": n, "query": plan.query}).to_string()}});
+        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": arguments(plan, n).to_string()}});
         let calls: Vec<Value> = (next..(next + plan.at_once).min(plan.calls)).map(call).collect();
         json!({"role": "assistant", "content": "y".repeat(plan.says), "tool_calls": calls})
     };
@@ -113,4 +113,8 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
         whole["usage"] = json!({"prompt_tokens": tokens, "completion_tokens": 10});
     }
     Json(whole).into_response()
+}
+
+fn arguments(plan: &Plan, n: u64) -> Value {
+    if plan.query.is_empty() { json!({"n": n}) } else { json!({"n": n, "query": plan.query}) }
 }
