@@ -238,7 +238,10 @@ fn any_id() -> crate::model::Id {
 fn with_files(model: &str) -> ChatRequest {
     let mut request = mock::hello(true);
     request.model = model.into();
-    let file = |mime: &&str| Attachment { kind: "document".into(), mime_type: (*mime).into(), storage_key: (*mime).into(), name: Some((*mime).into()), size: None };
+    let file = |mime: &&str| {
+        let mime = (*mime).to_owned();
+        Attachment { kind: "document".into(), storage_key: mime.clone(), name: Some(mime.clone()), mime_type: mime, size: None }
+    };
     let types = ["image/png", "application/pdf", "audio/wav", "audio/mpeg", "audio/ogg", "video/mp4", "text/plain"];
     request.messages[1].attachments = types.iter().map(file).collect();
     let bytes = |file: &Attachment| Media {

@@ -96,8 +96,9 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
     let messages = request["messages"].as_array().expect("messages");
     let is_summary = messages[0]["content"].as_str().is_some_and(|text| text.contains(SUMMARISER));
     let called = messages.iter().filter_map(|message| message["tool_calls"].as_array()?.last()?["function"]["arguments"].as_str());
+    let turns = called.clone().count() as u64;
     let last: Option<Value> = called.last().map(|text| serde_json::from_str(text).expect("arguments"));
-    let next = last.map_or(0, |last| last["n"].as_u64().expect("a number") + 1);
+    let next = last.map_or(0, |last| last["n"].as_u64().map_or(turns, |n| n + 1));
     let message = if is_summary {
         json!({"role": "assistant", "content": "They looked at much."})
     } else if next >= plan.calls || (request["tool_choice"] == "none" && !plan.stubborn) {
@@ -116,5 +117,5 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
 }
 
 fn arguments(plan: &Plan, n: u64) -> Value {
-    if plan.query.is_empty() { json!({"n": n}) } else { json!({"n": n, "query": plan.query}) }
+    if plan.query.is_empty() { json!({"n": n}) } else { json!({"query": plan.query}) }
 }
