@@ -290,7 +290,8 @@ pub struct Answer {
 
 impl Answer {
     fn new(rest: Rest, patience: Patience, until: Instant, is_json: bool) -> Self {
-        Self { first: None, rest, patience, until, silent_at: after(patience.idle), lingers_until: None, left: patience.answer_bytes, is_json, is_binary: false, id: None }
+        let (silent_at, left) = (after(patience.idle), patience.answer_bytes);
+        Self { first: None, rest, patience, until, silent_at, lingers_until: None, left, is_json, is_binary: false, id: None }
     }
 
     /// An answer of these bytes, without a connection.

@@ -10,7 +10,7 @@ use wfstudio::clock::{Clock, SystemClock};
 use wfstudio::model::{Id, Timestamp};
 use wfstudio::store::upkeep::retention::Purged;
 use wfstudio::studio::runs::requests::ResumeRequest;
-use wfstudio::studio::{Examination, Level, Options, Scope, TraceQuery, Upload};
+use wfstudio::studio::{Examination, Level, Options, Resource, Scope, TraceQuery, Upload};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::config;
@@ -335,8 +335,8 @@ async fn the_doctor_names_models_that_end_and_those_that_nobody_knows() {
         story.bench.agent(json!({"name": name, "provider": provider, "model": model})).await;
     }
     // The table has no rerankers.
-    let ranked = json!({"name": "Ranked", "embedding": {"provider": "hash"}, "retrieval_defaults": {"rerank": {"provider": "cohere", "model": "rerank-v3.5"}}});
-    story.bench.base(ranked).await;
+    let ranked = json!({"name": "Ranked", "retrieval_defaults": {"rerank": {"provider": "cohere", "model": "rerank-v3.5"}}});
+    story.bench.studio.create(&story.bench.scope, Resource::KnowledgeBase, &ranked).await.expect("a base");
     // The clock stands at the day of the table, then a year later.
     let day = Timestamp(1_795_219_200_000);
     let ahead = day.0 - SystemClock::default().now().0;

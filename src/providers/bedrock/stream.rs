@@ -117,7 +117,7 @@ impl Reading for Speech {
             }
             _ => Finish::Other,
         };
-        let called = self.called;
+        let (called, named) = (self.called, self.named);
         let cut = matches!(finish, Finish::Length | Finish::ContentFilter);
         let last = self.slots.len().saturating_sub(1);
         // A thought that was cut has no signature, and is refused when it comes back.
@@ -135,7 +135,7 @@ impl Reading for Speech {
         let thoughts = blocks.iter().filter_map(thought).map(Part::reasoning).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own));
         let own = special.then_some(Value::Array(blocks));
-        Parts { text: said, calls, thoughts, own, tokens, finish, ..Parts::default() }.into_reply(FAMILY, request)
+        Parts { text: said, calls, thoughts, own, tokens, named, finish, ..Parts::default() }.into_reply(FAMILY, request)
     }
 }
 

@@ -416,3 +416,11 @@ async fn what_a_server_does_differently_is_configured() {
     let silent = Dialect::of("deepseek").with(&Quirks { echo_reasoning: Some(false), ..Quirks::default() });
     assert!(silent.echo.is_empty() && !Dialect::of("deepseek").echo.is_empty());
 }
+
+#[test]
+fn a_model_that_the_table_knows_to_draw_is_asked_for_pictures() {
+    for (model, wanted) in [("google/gemini-2.5-flash-image", json!(["image", "text"])), ("google/gemini-2.5-flash", Value::Null)] {
+        let request = crate::providers::ChatRequest { model: model.into(), ..hello(true) };
+        assert_eq!(request::body(&request, &Dialect::of("openrouter"))["modalities"], wanted, "{model}");
+    }
+}

@@ -251,7 +251,10 @@ fn any_id() -> crate::model::Id {
 fn with_files(model: &str) -> ChatRequest {
     let mut request = mock::hello(true);
     request.model = model.into();
-    let file = |mime: &&str| Attachment { kind: "document".into(), mime_type: (*mime).into(), storage_key: (*mime).into(), name: Some((*mime).into()), size: None };
+    let file = |mime: &&str| {
+        let mime = (*mime).to_owned();
+        Attachment { kind: "document".into(), storage_key: mime.clone(), name: Some(mime.clone()), mime_type: mime, size: None }
+    };
     let types = ["image/png", "application/pdf", "audio/wav", "audio/mpeg", "audio/ogg", "video/mp4", "text/plain"];
     request.messages[1].attachments = types.iter().map(file).collect();
     let bytes = |file: &Attachment| Media {
@@ -269,7 +272,7 @@ fn with_files(model: &str) -> ChatRequest {
 fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
     let every = json!(["text", "image", "audio", "video", "pdf"]);
     let reads_all = |kind: &str| json!({"kind": kind, "base_url": "http://127.0.0.1:9/v1", "models": [{"id": "m", "input": every}]});
-    let cloud = json!({"kind": "bedrock", "region": "eu-west-1", "models": [{"id": "m", "input": every}]});
+    let cloud = json!({"kind": "bedrock", "region": "eu-west-1", "credential": "secret:SET", "models": [{"id": "m", "input": every}]});
     let configured = json!({
         "compatible": reads_all("openai-compatible"), "responses": reads_all("openai-responses"), "claude": reads_all("anthropic"),
         "google": reads_all("gemini"), "local": reads_all("ollama"), "command": reads_all("cohere"), "converse": cloud, "hosted": {"kind": "host"},

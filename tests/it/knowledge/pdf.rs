@@ -88,10 +88,11 @@ async fn glyphs_become_lines_and_paragraphs() {
 #[tokio::test]
 async fn a_file_of_too_many_pages_is_refused_with_their_number() {
     let of = |count: usize| {
-        let tree = format!("<</Type/Pages/Kids[{}]/Count {count}>>", "3 0 R ".repeat(count));
-        let page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>".to_owned();
-        let head = ["<</Type/Catalog/Pages 2 0 R>>".to_owned(), tree, page].map(String::into_bytes);
-        file(&[&head[..], &[stream("", b"BT /F 12 Tf 1 1 Td (p) Tj ET"), helvetica()]].concat())
+        let kids: Vec<String> = (0..count).map(|n| format!("{} 0 R", n + 5)).collect();
+        let tree = format!("<</Type/Pages/Kids[{}]/Count {count}>>", kids.join(" ")).into_bytes();
+        let head = [b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), tree, stream("", b"BT /F 12 Tf 1 1 Td (p) Tj ET"), helvetica()];
+        let page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 3 0 R/Resources<</Font<</F 4 0 R>>>>>>".to_vec();
+        file(&[&head[..], &vec![page; count]].concat())
     };
     let told = read(of(5_001)).await.expect_err("too many");
     assert_eq!(told, "the PDF has 5001 pages, and at most 5000 are read; split it, or send its text");

@@ -240,9 +240,10 @@ async fn a_repair_begins_like_the_call_before_it_and_heeds_the_window() {
     assert_eq!(long.trace["trace"]["error"]["code"], "structured_invalid", "{:#}", long.trace["trace"]);
 
     // The last call fits, the repair does not any more.
-    let whole = serde_json::to_string(&shaped(plan.clone(), 4000).await.caller.bodies()[2]).expect("JSON").len() / 4;
+    let plan = Plan { calls: 9, ..plan };
+    let whole = shaped(plan.clone(), 4000).await.caller.bodies()[9].to_string().len() / 4;
     let long = shaped(Plan { window: whole + 20, ..plan }, 4000).await;
     let (over, bodies) = (long.caller.over.lock().expect("over").len(), long.caller.bodies());
-    assert_eq!((over, bodies.len()), (1, 5), "it is shortened and asked for once more: {:#}", long.trace["trace"]);
-    assert!(bodies[4].to_string().len() < bodies[3].to_string().len());
+    assert_eq!((over, bodies.len()), (1, 12), "it is shortened and asked for once more: {:#}", long.trace["trace"]);
+    assert!(bodies[11].to_string().len() < bodies[10].to_string().len() && bodies[11]["tools"] == bodies[9]["tools"]);
 }

@@ -96,14 +96,15 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
     let messages = request["messages"].as_array().expect("messages");
     let is_summary = messages[0]["content"].as_str().is_some_and(|text| text.contains(SUMMARISER));
     let called = messages.iter().filter_map(|message| message["tool_calls"].as_array()?.last()?["function"]["arguments"].as_str());
+    let turns = called.clone().count() as u64;
     let last: Option<Value> = called.last().map(|text| serde_json::from_str(text).expect("arguments"));
-    let next = last.map_or(0, |last| last["n"].as_u64().expect("a number") + 1);
+    let next = last.map_or(0, |last| last["n"].as_u64().map_or(turns, |n| n + 1));
     let message = if is_summary {
         json!({"role": "assistant", "content": "They looked at much."})
     } else if next >= plan.calls || (request["tool_choice"] == "none" && !plan.stubborn) {
         json!({"role": "assistant", "content": format!("Done after {next}.")})
     } else {
-        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": json!({"n": n, "query": plan.query}).to_string()}});
+        let call = |n: u64| json!({"id": format!("call_{n:030}"), "type": "function", "function": {"name": plan.tool, "arguments": arguments(plan, n).to_string()}});
         let calls: Vec<Value> = (next..(next + plan.at_once).min(plan.calls)).map(call).collect();
         json!({"role": "assistant", "content": "y".repeat(plan.says), "tool_calls": calls})
     };
@@ -113,4 +114,8 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
         whole["usage"] = json!({"prompt_tokens": tokens, "completion_tokens": 10});
     }
     Json(whole).into_response()
+}
+
+fn arguments(plan: &Plan, n: u64) -> Value {
+    if plan.query.is_empty() { json!({"n": n}) } else { json!({"query": plan.query}) }
 }
