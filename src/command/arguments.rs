@@ -6,8 +6,9 @@ use super::help;
 use crate::error::Error;
 
 /// Options that take no value, of all commands.
-const SWITCHES: [&str; 13] = [
-    "json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "all", "online", "verify", "force", "with-views", "json-file", "stdout",
+const SWITCHES: [&str; 14] = [
+    "json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "clock-is-right", "all", "online", "verify", "force", "with-views", "json-file",
+    "stdout",
 ];
 
 /// What a command was asked.
