@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-adapters-hosts test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-suites test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-suites test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -26,13 +26,9 @@ test-providers:
 test-live:
 	@scripts/test-live.sh
 
-# The stream adapters with the clients that others wrote: the AI SDK's `Chat` and AG-UI's `HttpAgent`.
+# The stream adapters with the clients that others wrote, the AI SDK's `Chat` and AG-UI's `HttpAgent`, against hosts in Rust, Node.js, Python and PHP.
 test-adapters:
 	@scripts/test-peers.sh adapters
-
-# The same clients against the hosts in Node.js, Python and PHP.
-test-adapters-hosts:
-	@scripts/test-adapters.sh node python php
 
 # The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
 test-pages:

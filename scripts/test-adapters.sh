@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Chats with the studio through the clients of the stream adapters: `Chat` of the AI SDK (ai@6, ai@7) and `HttpAgent` of AG-UI (npm),
-# installed under the target folder as tests/adapters/package-lock.json names them, against the example host with scripted models, or against the hosts named:
-# `scripts/test-adapters.sh [rust] [node] [python] [php]`. The last three need the library, WFSTUDIO_LIBRARY or the debug build.
+# installed under the target folder as tests/adapters/package-lock.json names them, against the example host with scripted models and the conformance hosts of other languages:
+# `scripts/test-adapters.sh [rust] [node] [python] [php]`, all four without a name. The library of the last three is WFSTUDIO_LIBRARY, else the debug build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/peers.sh
@@ -16,7 +16,7 @@ fi
 cp tests/adapters/*.mjs "$place/"
 
 hosts=("$@")
-[ $# -gt 0 ] || hosts=(rust)
+[ $# -gt 0 ] || hosts=(rust node python php)
 root=$PWD
 node="$place/node_modules/node/bin/node"
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
@@ -27,10 +27,14 @@ config["database"] = {"path": sys.argv[1] + "/studio.sqlite"}
 json.dump(config, open(sys.argv[1] + "/config.json", "w"))
 END
 
+if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
+    "${CARGO:-cargo}" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --example axum
+    export WFSTUDIO_LIBRARY=$target/debug/libwfstudio.so
+fi
 # The example host in Rust, or the conformance host of another language, which is told by headers who asks.
 host() { # language, port
     rm -rf "$place"/studio.sqlite* "$place"/server
-    local told=(env PORT="$2" DATABASE="$place/studio.sqlite" CONFIG="$place/config.json" WFSTUDIO_LIBRARY="${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}")
+    local told=(env PORT="$2" DATABASE="$place/studio.sqlite" CONFIG="$place/config.json" WFSTUDIO_LIBRARY="$WFSTUDIO_LIBRARY")
     case $1 in
         rust)
             "${CARGO:-cargo}" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --example axum

@@ -34,7 +34,7 @@ run core-jna "$jdk17" core "$@"
 run servlet "$jdk17" servlet "$@"
 run spring "$jdk17" spring-boot-starter "$@"
 run kotlin "$newest" kotlin "$@"
-"$newest/bin/java" -Xmx128m -Duniffi.component.wfstudio.libraryOverride="$library" \
+"$newest/bin/java" $([ "$(feature "$newest")" -lt 22 ] || echo --enable-native-access=ALL-UNNAMED) -Xmx128m -Duniffi.component.wfstudio.libraryOverride="$library" \
     -cp "$build/wfstudio-kotlin/test-classes:$(cat "$build/wfstudio-kotlin/classpath")" SmokeKt || failed=$((failed + 1))
 for framework in jdk spring; do
     log=$build/conformance-$framework.log

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the package of each language named (c, node, ruby, php, python, jvm; all without a name; `rust`: the program alone), installs it alone into an empty folder, and runs the first
+# Makes the package of each language named (c, node, ruby, php, python, jvm with Kotlin; all without a name; `rust`: the program alone), installs it alone into an empty folder, and runs the first
 # program of its README there (`bindings/hello`; in C examples/c/session.c): pages, a definition, a run told to its end, the end of the process with 0. WFSTUDIO_LIBRARY is the library that goes in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
