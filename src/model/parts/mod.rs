@@ -141,11 +141,14 @@ impl Message {
 pub fn show_in_trace(message: &mut Map<String, Value>) {
     message.remove("blocks");
     let has = |name: &str| message.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
-    if !message.contains_key("parts") && !has("attachments") && !has("tool_calls") {
+    let had = message.contains_key("parts");
+    if !had && !has("attachments") && !has("tool_calls") {
         return;
     }
     let read = serde_json::from_value::<Message>(Value::Object(message.clone()));
-    message.insert("parts".into(), read.map(|message| message.shown_parts()).unwrap_or_default().into());
+    if had || read.is_ok() {
+        message.insert("parts".into(), read.map(|message| message.shown_parts()).unwrap_or_default().into());
+    }
 }
 
 #[cfg(test)]
