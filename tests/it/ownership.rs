@@ -152,7 +152,8 @@ async fn a_lease_is_kept_while_the_log_of_a_claimed_run_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("studio.sqlite").to_string_lossy().into_owned();
     let scripts = json!({"m": {"replies": [{"text": "Well.", "delay_ms": 300}]}});
-    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}, "runs": {"lease_seconds": 1}, "providers": {"script": {"scripts": scripts}}});
+    let providers = json!({"script": {"scripts": scripts}});
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}, "runs": {"lease_seconds": 1}, "providers": providers});
     let open = |options| wfstudio::Studio::open_with(crate::support::config(settings.clone(), &file), options).expect("a studio");
     let bench = |studio| Bench { studio, scope: wfstudio::studio::Scope::default() };
     let (claimed, slow) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

@@ -91,7 +91,8 @@ fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": folder.path().join("studio.sqlite")}, "worker": {"in_process": false}});
+    let path = folder.path().join("studio.sqlite");
+    let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": path}, "worker": {"in_process": false}});
     let studio = crate::studio::Studio::open(crate::config::Config::with(config).expect("a configuration")).expect("a studio");
     let scope = crate::studio::Scope::default();
     let graph = crate::model::sketch::graph("start -> stop").expect("a sketch");
