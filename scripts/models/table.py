@@ -22,7 +22,7 @@ from make import LISTED, MAKERS, OTHER_NAMES, REGIONS, SPOKEN, VENDORS, listed_n
 EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 # What holds where neither the kind nor the model says anything else.
 DEFAULTS = {
-    "label": None, "context_window": None, "max_output": None, "usual_output": None, "input": ["text", "image", "audio", "video", "pdf"],
+    "label": None, "context_window": None, "max_output": None, "usual_output": None, "input": None,
     "output": ["text"], "reasoning": None, "efforts": None, "thinks": False, "sampling": True, "stop": True, "tools": True, "tool_choice": True,
     "parallel_tools": True, "structured": "schema", "structured_with_tools": True, "cache": "none", "deprecated_at": None,
     "retired_at": None, "replacement": None,

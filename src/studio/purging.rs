@@ -34,7 +34,7 @@ impl Studio {
     }
 
     /// The time by which a purge tells what is too old: that of the server, where there is one, else that of this machine, as long as it is not
-    /// further ahead than a clock can be believed. Somebody may say that the clock `is_right`.
+    /// further ahead than a clock can be believed. Somebody may say that the clock `is_right`; it is believed, too, when purges have met it for so long.
     ///
     /// # Errors
     /// A clock that is far ahead of everything in the database; the store.
@@ -45,14 +45,14 @@ impl Studio {
         let known = if is_right { None } else { self.reading(|tx| Ok(retention::known_time(tx)?)).await? };
         match known.filter(|known| now.0.saturating_sub(known.0) > LEAP) {
             None => Ok(now),
-            Some(known) => {
+            Some(known) if self.writing(move |tx| Ok(retention::doubt(tx, now)?)).await? => {
                 let days = (now.0 - known.0) / DAY_MS;
                 let text = format!(
-                    "the clock of this machine is {days} days ahead of the last purge and of the runs since; nothing was removed. Set the clock, or, \
-                     where it is right, use `studio purge --clock-is-right`"
+                    "the clock is {days} days ahead of the last purge and of later runs; nothing was removed; set it, or use `studio purge --clock-is-right`"
                 );
                 Err(Error::new(Kind::InvalidState, text))
             }
+            Some(_) => Ok(now),
         }
     }
 

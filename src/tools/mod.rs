@@ -151,6 +151,8 @@ pub struct ToolReply {
     pub files: Vec<NewFile>,
     /// Files of it that are stored already.
     pub stored: Vec<File>,
+    /// Names of tools that it found, which the model is offered from then on.
+    pub found: Vec<String>,
     /// It has no result yet: people are asked first.
     pub asked: Option<Box<Asked>>,
 }

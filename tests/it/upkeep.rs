@@ -192,6 +192,29 @@ async fn a_clock_that_is_a_year_ahead_removes_nothing() {
 }
 
 #[tokio::test]
+async fn a_clock_that_purges_meet_for_eight_days_is_right() {
+    if on_a_server() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let three = three(&story).await;
+    let settings = json!({"worker": {"in_process": false}, "retention": {"runs_days": 30}});
+    let purged = async |days: i64| {
+        let studio = later(folder.path(), settings.clone(), days * DAY);
+        let removed = studio.purge(CancellationToken::new()).await.map(|removed| removed.runs).ok();
+        studio.close(std::time::Duration::from_secs(5)).await;
+        removed
+    };
+    for days in [400, 800, 804, 801, 805, 808] {
+        assert_eq!(purged(days).await, None, "a clock that jumps is not met for long: {days}");
+    }
+    assert!(purged(812).await.is_some_and(|runs| runs > 0), "it went on for eight days");
+    assert_eq!(purged(819).await, Some(0));
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
 async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
     if on_a_server() {
         return;

@@ -1,11 +1,10 @@
 //! Owns the tools of one agent: those of its references, of `tools` edges, and the specialists of Tool Mode.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::find_tools::{self, FIND_TOOLS, Index};
+use super::find_tools::{self, FIND_TOOLS};
 use super::profile::Profile;
 use super::specialist::{self, Specialist};
 use crate::engine::drive::context::StepContext;
@@ -54,8 +53,7 @@ pub(in crate::engine) struct ToolTable<'a> {
     approves_all: bool,
     /// Offered in any case, where the model has to search for the others.
     always: HashSet<String>,
-    /// Searches among the tools that are not offered.
-    index: Option<Arc<Index>>,
+    searches: bool,
 }
 
 impl<'a> ToolTable<'a> {
@@ -101,22 +99,22 @@ impl<'a> ToolTable<'a> {
     /// The model is offered the search tool and the tools with `always`; it finds the others. The name of the search tool is reserved.
     fn hide(&mut self, choice: Option<&ToolChoice>) {
         self.bound.retain(|bound| bound.offer().name != FIND_TOOLS);
-        let index = Index::of(self.bound.iter().map(Bound::offer));
-        self.bound.push(Bound::Tool(Box::new(find_tools::tool(&index))));
+        let search = find_tools::tool(self.bound.iter().map(Bound::offer));
+        self.bound.push(Bound::Tool(Box::new(search)));
         self.always.insert(FIND_TOOLS.to_owned());
         if let Some(ToolChoice::Tool(name)) = choice {
             self.always.insert(name.clone());
         }
-        self.index = Some(index);
+        self.searches = true;
     }
 
-    /// The search, where the model has to search for most of its tools.
-    pub(super) const fn index(&self) -> Option<&Arc<Index>> {
-        self.index.as_ref()
+    /// The model has to search for most of its tools.
+    pub(super) const fn searches(&self) -> bool {
+        self.searches
     }
 
     fn is_always(&self, bound: &Bound<'_>) -> bool {
-        self.index.is_none() || matches!(bound, Bound::Specialist(_)) || self.always.contains(&bound.offer().name)
+        !self.searches || matches!(bound, Bound::Specialist(_)) || self.always.contains(&bound.offer().name)
     }
 
     /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
@@ -162,7 +160,7 @@ impl<'a> ToolTable<'a> {
 
     /// A call of this waits for a person.
     pub(super) fn is_gated(&self, bound: &Bound<'_>) -> bool {
-        let search = self.index.is_some() && bound.offer().name == FIND_TOOLS;
+        let search = self.searches && bound.offer().name == FIND_TOOLS;
         (self.approves_all && !search)
             || match bound {
                 Bound::Tool(tool) => tool.require_approval,

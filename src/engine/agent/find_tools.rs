@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::binding::{self, ToolTable};
 use crate::model::event::ToolOutcome;
-use crate::model::redaction::MASK;
 use crate::providers::ToolOffer;
 use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
 
@@ -26,7 +25,8 @@ const LOOKED_AT: usize = 2_000;
 const DESCRIPTION: usize = 300;
 
 /// The tool that searches among others.
-pub(super) fn tool(index: &Arc<Index>) -> BoundTool {
+pub(super) fn tool<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> BoundTool {
+    let index = Index(offers.map(|offer| (offer.name.clone(), offer.description.clone())).collect());
     let description = format!(
         "Finds further tools by what they do: there are {} that you are not shown yet. Those that are found can be called from your next turn on.",
         index.0.len()
@@ -38,7 +38,7 @@ pub(super) fn tool(index: &Arc<Index>) -> BoundTool {
         timeout: Duration::from_secs(60),
         fixed: Map::new(),
         config: Map::new(),
-        tool: Arc::clone(index) as Arc<dyn Tool>,
+        tool: Arc::new(index),
     }
 }
 
@@ -52,35 +52,37 @@ fn schema() -> Value {
     schema
 }
 
-/// What a search found, as the log has it, is offered from the next call on. Where the log has masks for names, the search is repeated.
+/// What a search found, as the log has it, is offered from the next call on. Older logs have it in the text alone.
 pub(super) fn take(tools: &ToolTable<'_>, outcome: &ToolOutcome, found: &mut Vec<String>) {
-    let Some(index) = tools.index().filter(|_| outcome.name == FIND_TOOLS) else { return };
-    let logged = || serde_json::from_str(&outcome.result).unwrap_or_default();
-    let told: Value = if outcome.result.contains(MASK) { index.found(&outcome.inputs) } else { logged() };
-    let names = told.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
-    for name in names.take(MOST) {
-        if !found.iter().any(|known| known == name) {
-            found.push(name.to_owned());
+    if !tools.searches() || outcome.name != FIND_TOOLS {
+        return;
+    }
+    let names = if outcome.found.is_empty() { named(&outcome.result) } else { outcome.found.clone() };
+    for name in names.into_iter().take(MOST) {
+        if !found.contains(&name) {
+            found.push(name);
         }
     }
 }
 
+fn named(result: &str) -> Vec<String> {
+    let told: Value = serde_json::from_str(result).unwrap_or_default();
+    let names = told.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
+    names.map(str::to_owned).collect()
+}
+
 /// Names and descriptions, in the order in which they are configured.
-pub(super) struct Index(Vec<(String, String)>);
+struct Index(Vec<(String, String)>);
 
 impl Tool for Index {
     fn call(&self, invocation: ToolInvocation) -> BoxFuture<'static, ToolReply> {
-        let reply = ToolReply::value(&self.found(&invocation.arguments));
-        Box::pin(async move { reply })
+        let told = self.found(&invocation.arguments);
+        let found = named(&told.to_string());
+        Box::pin(async move { ToolReply { found, ..ToolReply::value(&told) } })
     }
 }
 
 impl Index {
-    /// The search among these tools.
-    pub(super) fn of<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> Arc<Self> {
-        Arc::new(Self(offers.map(|offer| (offer.name.clone(), offer.description.clone())).collect()))
-    }
-
     /// What a search with these arguments tells the model.
     fn found(&self, arguments: &Value) -> Value {
         let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();

@@ -143,9 +143,9 @@ impl StepContext {
             return Err(cut_short());
         }
         let (reply, ready) = if reply.files.is_empty() { (reply, Ready::default()) } else { Box::pin(self.with_files(reply)).await };
-        let ToolReply { text, is_error, unanswered, undone, stored, .. } = reply;
+        let ToolReply { text, is_error, unanswered, undone, stored, found, .. } = reply;
         let files = [stored, ready.files.clone()].concat();
-        let outcome = ToolOutcome { abandoned, unanswered, undone, files, ..outcome(call, text, is_error, parent) };
+        let outcome = ToolOutcome { abandoned, unanswered, undone, files, found, ..outcome(call, text, is_error, parent) };
         self.attach(ready);
         let outcome = self.tool_ended(&key, outcome, took)?;
         if cut { Err(cut_short()) } else { Ok(ToolEnd::Gave(outcome)) }
@@ -319,5 +319,6 @@ fn outcome(call: &ToolCall, result: String, is_error: bool, parent: Option<&str>
         undone: None,
         parent_call_id: parent.map(str::to_owned),
         files: Vec::new(),
+        found: Vec::new(),
     }
 }

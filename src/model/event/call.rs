@@ -269,6 +269,9 @@ pub struct ToolOutcome {
     /// The files that came with its result, stored with this entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<File>,
+    /// Names of tools that a search of the studio found. They are part of the configuration, and are not masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
 }
 
 impl CallFinished {

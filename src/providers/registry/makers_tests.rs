@@ -169,13 +169,15 @@ async fn marked_by_openrouter(more: Value, model: &str, ttl: Value) -> (Value, V
 
 #[tokio::test]
 async fn models_of_anthropic_behind_openrouter_are_marked_where_each_of_their_hosts_takes_it() {
-    for (model, ttl, mark) in [
-        ("anthropic/claude-sonnet-5.5", json!("5m"), r#"{"type":"ephemeral"}"#),
-        ("anthropic/claude-next-9:nitro", json!("1h"), r#"{"type":"ephemeral","ttl":"1h"}"#),
+    // The first one is known to hear nothing: the sound is only named.
+    let (named, text) = ("[The file audio.wav of type audio/wav cannot be shown to this model.]", "File text.plain:\ntext");
+    for (model, ttl, mark, last) in [
+        ("anthropic/claude-sonnet-5.5", json!("5m"), r#"{"type":"ephemeral"}"#, named),
+        ("anthropic/claude-next-9:nitro", json!("1h"), r#"{"type":"ephemeral","ttl":"1h"}"#, text),
     ] {
         let (body, marked) = marked_by_openrouter(json!({}), model, ttl).await;
         // After the tools, after the instructions, after the results of the last turn, and where the request before it ended: the last text there.
-        assert_eq!(marked, ["tool", "Be exact.", "File text.plain:\ntext", "not JSON"].map(|text| format!("{text} {mark}")), "{model} {body:#}");
+        assert_eq!(marked, ["tool", "Be exact.", last, "not JSON"].map(|text| format!("{text} {mark}")), "{model} {body:#}");
         assert_eq!(body.get("cache_control"), None, "only some of their hosts take a mark of the whole");
         assert!(body["tools"][1].get("cache_control").is_some() && body["tools"][2]["type"] == "web_search", "{body:#}");
         assert_eq!((&body["messages"][2]["content"], &body["messages"][3]["content"]), (&Value::Null, &json!([{"type": "text", "text": "ok"}])));

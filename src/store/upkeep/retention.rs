@@ -250,18 +250,16 @@ pub fn expire(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, limit: usize) -
 /// A clock is believed as long as it is not further than this from the last moment that is known, in milliseconds: a purge each week is enough.
 pub const LEAP: i64 = 8 * DAY_MS;
 
-/// The last moment that is known: that of the last purge, or of runs that were made since without a gap that is longer than [`LEAP`]. None where nothing
-/// is known, and where a server says what time it is.
+/// The last moment that is known: that of the last purge, or of runs that were made since without a gap that is longer than [`LEAP`]; before the first
+/// purge that of the newest run. None where nothing is known, and where a server says what time it is.
 pub fn known_time(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     if !tx.is_file() {
         return Ok(None);
     }
     let purged = tx.query_one("SELECT value FROM #meta WHERE key = 'purged_at'", params![], |row| Ok(row.text(0)?.parse::<i64>().ok()))?;
-    let begin = match purged.flatten() {
-        Some(at) => Some(at),
-        None => tx.query_one("SELECT id FROM #runs ORDER BY id LIMIT 1", params![], |row| row.id(0))?.map(made_at),
+    let Some(mut known) = purged.flatten() else {
+        return Ok(tx.query_one("SELECT id FROM #runs ORDER BY id DESC LIMIT 1", params![], |row| row.id(0))?.map(|id| Timestamp(made_at(id))));
     };
-    let Some(mut known) = begin else { return Ok(None) };
     loop {
         let within = first_id(known.saturating_add(LEAP));
         let next = tx.query_one("SELECT id FROM #runs WHERE id < $1 ORDER BY id DESC LIMIT 1", params![&within], |row| row.id(0))?;
@@ -280,6 +278,21 @@ pub fn note_time(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
         params![&now.0.to_string()],
     )
     .map(drop)
+}
+
+/// Notes that a purge met a clock that is too far ahead. False when purges have met it for [`LEAP`], one at least in each such time: it is right then.
+pub fn doubt(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool, StoreError> {
+    let noted = tx.query_one("SELECT value FROM #meta WHERE key = 'purge_doubted'", params![], |row| Ok(row.text(0)?.to_owned()))?;
+    let noted = noted.and_then(|text| text.split_once(' ').and_then(|(first, last)| Some((first.parse::<i64>().ok()?, last.parse::<i64>().ok()?))));
+    let first = match noted {
+        Some((first, last)) if (last..=last.saturating_add(LEAP)).contains(&now.0) => first,
+        _ => now.0,
+    };
+    tx.execute(
+        "INSERT INTO #meta (key, value) VALUES ('purge_doubted', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        params![&format!("{first} {}", now.0)],
+    )?;
+    Ok(now.0 - first < LEAP)
 }
 
 /// Notes paused runs that are about to be cancelled and removed: should this process die between the two, the next purge removes them.

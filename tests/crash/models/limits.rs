@@ -117,7 +117,8 @@ async fn killed_at_every_border_of_three_runs_in_a_line() {
             assert!((1..=1 + own).contains(&times), "border {at}: {name} was asked {times} times, {own} calls were cut: {:?}", server.asked());
             cut += times - 1;
         }
-        assert!(cut <= 1, "border {at}: only one was under way");
+        // One that was answered and not yet stored, and the one that took its place.
+        assert!(cut <= 2, "border {at}: only one was under way");
         assert_eq!(server.asked().len(), runs.len() + cut, "border {at}: {:?}", server.asked());
         assert!(server.most() <= 1, "border {at}: one at once");
     }
