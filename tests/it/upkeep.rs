@@ -203,7 +203,6 @@ async fn a_clock_that_purges_meet_for_eight_days_is_right() {
     let purged = async |days: i64| {
         let studio = later(folder.path(), settings.clone(), days * DAY);
         let removed = studio.purge(CancellationToken::new()).await.map(|removed| removed.runs).ok();
-        studio.close(std::time::Duration::from_secs(5)).await;
         removed
     };
     for days in [400, 800, 804, 801, 805, 808] {
