@@ -363,7 +363,7 @@ async fn lists(studio: &Studio, scope: &Scope, run: &str) -> Vec<(&'static str, 
     ]
 }
 
-async fn ask<T: Told>(variant: &str, reps: u64, question: impl AsyncFn() -> T) {
+async fn ask<T: AsJson>(variant: &str, reps: u64, question: impl AsyncFn() -> T) {
     let told = question().await;
     let mut samples = Vec::new();
     for _ in 0..reps.max(1) {
@@ -377,17 +377,17 @@ async fn ask<T: Told>(variant: &str, reps: u64, question: impl AsyncFn() -> T) {
 }
 
 /// An answer: a value, or the text that is sent.
-trait Told {
+trait AsJson {
     fn value(self) -> Value;
 }
 
-impl Told for Value {
+impl AsJson for Value {
     fn value(self) -> Value {
         self
     }
 }
 
-impl Told for Vec<u8> {
+impl AsJson for Vec<u8> {
     fn value(self) -> Value {
         serde_json::from_slice(&self).expect("JSON")
     }

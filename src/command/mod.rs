@@ -212,7 +212,7 @@ fn usage(text: impl Into<String>) -> Error {
 
 /// Runs a command on a studio that is open.
 pub async fn run(call: &Call<'_>, arguments: Arguments) -> Exit {
-    told(call.console, call.json, dispatch(call, arguments).await)
+    exit_of(call.console, call.json, dispatch(call, arguments).await)
 }
 
 async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
@@ -237,7 +237,7 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
 }
 
 /// Tells a problem as every command does.
-fn told(console: &dyn Console, json: bool, outcome: Outcome) -> Exit {
+fn exit_of(console: &dyn Console, json: bool, outcome: Outcome) -> Exit {
     outcome.unwrap_or_else(|error| {
         let exit = Exit::of(error.kind);
         let code = if exit == Exit::Usage { "usage" } else { error.kind.code() };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Call, Console, Exit, Outcome, helped, told, version, writes_configuration};
+use super::{Arguments, Call, Console, Exit, Outcome, exit_of, helped, version, writes_configuration};
 use crate::config::{Config, ConfigSources};
 use crate::error::Error;
 use crate::studio::{Stop, Studio};
@@ -18,21 +18,21 @@ const FILE: &str = "studio.toml";
 pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
     match Arguments::parse(typed) {
         Ok(arguments) if arguments.command() == "help" => {
-            told(console, false, helped(arguments, console))
+            exit_of(console, false, helped(arguments, console))
         }
         Ok(mut arguments) if arguments.command() == "version" => {
             version(console, arguments.switch("json").unwrap_or_default());
             Exit::Done
         }
         Ok(arguments) => begin(arguments, environment, console, stop),
-        Err(error) => told(console, false, Err(error)),
+        Err(error) => exit_of(console, false, Err(error)),
     }
 }
 
 fn begin(mut arguments: Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
     let json = arguments.switch("json");
     let as_json = matches!(json, Ok(true));
-    told(console, as_json, json.and_then(|json| go(&mut arguments, environment, console, stop, json)))
+    exit_of(console, as_json, json.and_then(|json| go(&mut arguments, environment, console, stop, json)))
 }
 
 fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop, json: bool) -> Outcome {

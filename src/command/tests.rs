@@ -7,12 +7,12 @@ use crate::studio::Stop;
 use crate::sync::Mutex;
 
 #[derive(Default)]
-struct Heard {
+struct RecordedConsole {
     results: Mutex<Vec<String>>,
     problems: Mutex<Vec<String>>,
 }
 
-impl Console for Heard {
+impl Console for RecordedConsole {
     fn result(&self, line: &str) {
         self.results.lock().push(line.to_owned());
     }
@@ -23,7 +23,7 @@ impl Console for Heard {
 }
 
 fn ask(typed: &str) -> (Exit, Vec<String>, Vec<String>) {
-    let heard = Heard::default();
+    let heard = RecordedConsole::default();
     let typed = typed.split_whitespace().map(str::to_owned).collect();
     let exit = main(typed, BTreeMap::new(), &heard, Stop::default());
     let told = (exit, heard.results.lock().clone(), heard.problems.lock().clone());

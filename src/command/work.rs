@@ -26,7 +26,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
 
     let counts: Arc<Mutex<BTreeMap<&'static str, u64>>> = Arc::default();
     let (sender, mut lines) = mpsc::unbounded_channel();
-    let told = {
+    let report = {
         let counts = Arc::clone(&counts);
         move |finished: Finished| {
             *counts.lock().entry(finished.status.as_str()).or_default() += 1;
@@ -35,7 +35,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     };
     let stop = call.stop.gently.child_token();
     let work = async {
-        let served = call.studio.work(working, stop.clone(), told).await;
+        let served = call.studio.work(working, stop.clone(), report).await;
         if call.alone {
             call.studio.let_go(call.stop.at_once.clone()).await;
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Arguments, Call, Console, Exit, Outcome, told, usage, writes_configuration};
+use super::{Arguments, Call, Console, Exit, Outcome, exit_of, usage, writes_configuration};
 use crate::error::Error;
 use crate::studio::{Stop, Studio};
 use crate::sync::Mutex;
@@ -50,7 +50,7 @@ pub async fn of_host(studio: &Studio, typed: Vec<String>, folder: Option<PathBuf
     let paper = Paper::default();
     let exit = match Arguments::parse(typed) {
         Ok(arguments) => asked(studio, arguments, folder, &paper).await,
-        Err(error) => told(&paper, false, Err(error)),
+        Err(error) => exit_of(&paper, false, Err(error)),
     };
     Written { exit, stdout: std::mem::take(&mut *paper.results.lock()), stderr: std::mem::take(&mut *paper.problems.lock()) }
 }
@@ -75,5 +75,5 @@ async fn asked(studio: &Studio, mut arguments: Arguments, folder: Option<PathBuf
         Ok(super::run(&call, std::mem::take(&mut arguments)).await)
     }
     .await;
-    told(paper, json, outcome)
+    exit_of(paper, json, outcome)
 }

@@ -230,11 +230,11 @@ impl World {
     }
 
     /// Subscribes to the notifications of other processes on the database.
-    pub(super) fn hear_news(self: &Arc<Self>) {
+    pub(super) fn listen(self: &Arc<Self>) {
         let world = Arc::downgrade(self);
-        self.store.listen(Arc::new(move |news| {
+        self.store.listen(Arc::new(move |notification| {
             let Some(world) = world.upgrade() else { return };
-            match news {
+            match notification {
                 Notification::Jobs => world.wake.send_replace(()),
                 Notification::Run(run) => world.remote.moved(run),
                 Notification::Anything => {

@@ -82,7 +82,7 @@ impl Fault {
     }
 
     /// The problem document of a route.
-    pub(crate) fn told(status: u16, problem: &[u8]) -> Self {
+    pub(crate) fn from_problem(status: u16, problem: &[u8]) -> Self {
         let problem: Value = serde_json::from_slice(problem).unwrap_or_default();
         let code = match status {
             401 | 403 => Kind::Forbidden,

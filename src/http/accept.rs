@@ -105,10 +105,10 @@ struct PendingRequest {
 }
 
 struct Accepted {
-    /// In the form of [`Started::told`].
-    told: Value,
+    /// In the form of [`Started::accepted_json`].
+    accepted_json: Value,
     replayed: bool,
-    leash: Option<CancelOnDrop>,
+    cancel_on_drop: Option<CancelOnDrop>,
 }
 
 impl PendingRequest {
@@ -135,15 +135,15 @@ impl PendingRequest {
             }
         };
         if let Some(key) = &key
-            && let Some(told) = idempotency::answer_of(&studio, &scope, key).await?
+            && let Some(accepted_json) = idempotency::answer_of(&studio, &scope, key).await?
         {
-            return Ok(Accepted { told, replayed: true, leash: None });
+            return Ok(Accepted { accepted_json, replayed: true, cancel_on_drop: None });
         }
-        let leashed = request.cancels() && !queued;
+        let cancels_on_drop = request.cancels() && !queued;
         match (request.begin(&studio, &scope, &id, queued).await, key) {
             (Ok(started), _) => {
-                let leash = leashed.then(|| CancelOnDrop::new(studio, scope, started.run.to_string()));
-                Ok(Accepted { told: started.told(), replayed: false, leash })
+                let cancel_on_drop = cancels_on_drop.then(|| CancelOnDrop::new(studio, scope, started.run.to_string()));
+                Ok(Accepted { accepted_json: started.accepted_json(), replayed: false, cancel_on_drop })
             }
             (Err(error), Some(key)) => Err(idempotency::refusal(&studio, &scope, &key, error).await),
             (Err(error), None) => Err(error),
@@ -154,13 +154,13 @@ impl PendingRequest {
 /// Queues what is asked for and says so.
 pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
     if !call.studio.config().async_runs_enabled {
-        let told = "async runs are off; `async_runs_enabled` turns them on, and the stream routes work without";
-        return Err(Error::new(Kind::AsyncDisabled, told));
+        let text = "async runs are off; `async_runs_enabled` turns them on, and the stream routes work without";
+        return Err(Error::new(Kind::AsyncDisabled, text));
     }
     let accepted = PendingRequest::of(&call, act, id, true)?.accept().await?;
-    let mut body = accepted.told;
-    if let Value::Object(told) = &mut body {
-        told.retain(|name, _| act.members().contains(&name.as_str()));
+    let mut body = accepted.accepted_json;
+    if let Value::Object(accepted_json) = &mut body {
+        accepted_json.retain(|name, _| act.members().contains(&name.as_str()));
     }
     let mut response = answer::json(StatusCode::ACCEPTED, &body);
     if accepted.replayed {
@@ -172,14 +172,14 @@ pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
 /// Executes the request and streams it.
 pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response> {
     let position = Position::of(&call)?;
-    let wish = PendingRequest::of(&call, act, id, false)?;
+    let pending = PendingRequest::of(&call, act, id, false)?;
     let slot = call.studio.stream_slot()?;
-    let accepted = wish.accept().await?;
-    let run = accepted.told.get("trace_id").and_then(Value::as_str).unwrap_or_default();
-    let first = accepted.told.get("after").and_then(Value::as_u64).unwrap_or(0);
+    let accepted = pending.accept().await?;
+    let run = accepted.accepted_json.get("trace_id").and_then(Value::as_str).unwrap_or_default();
+    let first = accepted.accepted_json.get("after").and_then(Value::as_u64).unwrap_or(0);
     let fresh = From { order: position.order, after: first };
     let from = if accepted.replayed { position.not_before(first) } else { fresh };
     let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
-    Ok(sse::answer(events, slot, accepted.leash, sse::pace(&call.studio)?))
+    Ok(sse::answer(events, slot, accepted.cancel_on_drop, sse::pace(&call.studio)?))
 }

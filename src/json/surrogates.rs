@@ -8,7 +8,7 @@ const UNKNOWN: &str = "\\ufffd";
 
 /// The first half of a character, at the end of a piece of text, until the piece with the second one comes.
 #[derive(Debug, Default)]
-pub(crate) struct Halves(Option<u16>);
+pub(crate) struct PendingSurrogate(Option<u16>);
 
 /// An escape in a JSON text.
 enum Escape {
@@ -18,7 +18,7 @@ enum Escape {
     Other(usize),
 }
 
-impl Halves {
+impl PendingSurrogate {
     /// A JSON text without halves of characters; none when it has none.
     pub(crate) fn mend(&mut self, json: &str) -> Option<String> {
         let (mut out, mut rest, mut mended) = (String::with_capacity(json.len()), json, false);
@@ -82,8 +82,8 @@ mod tests {
             (vec![r#"{"t":"\ud83d\ud83d\ude00"}"#], vec![Some(r#"{"t":"\ufffd\ud83d\ude00"}"#)]),
             (vec![r#"{"t":"\ud8"#, "\\", r"\é"], vec![None, None, None]),
         ] {
-            let mut halves = Halves::default();
-            let mended: Vec<_> = pieces.iter().map(|piece| halves.mend(piece)).collect();
+            let mut surrogate = PendingSurrogate::default();
+            let mended: Vec<_> = pieces.iter().map(|piece| surrogate.mend(piece)).collect();
             assert_eq!(mended.iter().map(Option::as_deref).collect::<Vec<_>>(), wanted, "{pieces:?}");
         }
     }

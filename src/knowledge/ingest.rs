@@ -141,7 +141,7 @@ impl Knowledge {
             Some(chunks) => chunks,
             None => tokio::select! {
                 biased;
-                () = told(worker.map(|worker| &worker.stopping)) => return Err(Stop::Ends),
+                () = cancelled(worker.map(|worker| &worker.stopping)) => return Err(Stop::Ends),
                 chunks = self.cut(reading) => chunks?,
             },
         };
@@ -219,7 +219,7 @@ impl Knowledge {
         let asked = tokio::select! {
             biased;
             asked = provider.embed(&request) => asked,
-            () = told(worker.map(|worker| &worker.hurry)) => {
+            () = cancelled(worker.map(|worker| &worker.hurry)) => {
                 // It is made again by whoever goes on, and may have to be paid both times.
                 self.count(reading.document, self.prices.meter(&embedder.provider, &embedder.model, None, began)).await;
                 return Err(Stop::Ends);
@@ -299,7 +299,7 @@ impl Knowledge {
 }
 
 /// Comes when somebody says so.
-async fn told(token: Option<&CancellationToken>) {
+async fn cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,

@@ -25,7 +25,7 @@ use crate::providers::registry::Providers;
 use crate::store::Store;
 
 pub use rerank::Scores;
-pub use search::{Question, Trouble, context};
+pub use search::{Question, SearchFailure, context};
 pub use worker::Worker;
 
 /// The knowledge bases of an engine.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::search::{Question, Trouble};
+use super::search::{Question, SearchFailure};
 use super::Knowledge;
 use crate::model::chat::Tokens;
 use crate::model::event::{FaultCode, Warning};
@@ -45,7 +45,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// As [`Knowledge::find`].
-    pub async fn candidates(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, Trouble> {
+    pub async fn candidates(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, SearchFailure> {
         let Some((_, rerank)) = question.reranker() else { return Ok(Some(Vec::new())) };
         self.chunks(question.wider(rerank.candidates), vector).await
     }
@@ -54,7 +54,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// As [`Knowledge::find`].
-    pub async fn find_ranked(&self, question: &Question, vector: Option<Vec<f32>>, scores: &Scores) -> Result<Option<Found>, Trouble> {
+    pub async fn find_ranked(&self, question: &Question, vector: Option<Vec<f32>>, scores: &Scores) -> Result<Option<Found>, SearchFailure> {
         Ok(self.candidates(question, vector).await?.map(|candidates| question.ranked(candidates, scores)))
     }
 
@@ -90,7 +90,7 @@ impl Knowledge {
         question: &Question,
         vector: Option<Vec<f32>>,
         (trace, spent): (Option<Arc<TraceContext>>, &SpentList),
-    ) -> Result<Option<Found>, Trouble> {
+    ) -> Result<Option<Found>, SearchFailure> {
         let Some((_, rerank)) = question.reranker() else { return self.find(question, vector).await };
         let Some(candidates) = self.candidates(question, vector.clone()).await? else { return Ok(None) };
         if candidates.is_empty() {

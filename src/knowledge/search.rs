@@ -38,7 +38,7 @@ const QUERY_CHARACTERS: usize = 8_000;
 
 /// Why a question has no answer.
 #[derive(Clone, Debug)]
-pub enum Trouble {
+pub enum SearchFailure {
     /// There is no such base.
     Missing(String),
     /// The question is wrong: the field, and a sentence.
@@ -49,19 +49,19 @@ pub enum Trouble {
     Store(StoreError),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for SearchFailure {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Trouble> for SearchError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Missing(name) => Self::Missing(name),
-            Trouble::Wrong(field, text) => Self::Failed(format!("{field}: {text}")),
-            Trouble::Provider(failure) => Self::Failed(failure.fault.message),
-            Trouble::Store(error) => Self::Failed(error.to_string()),
+impl From<SearchFailure> for SearchError {
+    fn from(failure: SearchFailure) -> Self {
+        match failure {
+            SearchFailure::Missing(name) => Self::Missing(name),
+            SearchFailure::Wrong(field, text) => Self::Failed(format!("{field}: {text}")),
+            SearchFailure::Provider(failure) => Self::Failed(failure.fault.message),
+            SearchFailure::Store(error) => Self::Failed(error.to_string()),
         }
     }
 }
@@ -82,16 +82,16 @@ pub struct Question {
 }
 
 impl Question {
-    fn new(base: Base, edition: Option<Edition>, asked: &SearchQuery) -> Result<Self, Trouble> {
+    fn new(base: Base, edition: Option<Edition>, asked: &SearchQuery) -> Result<Self, SearchFailure> {
         let usual = &base.retrieval;
         let mode = match asked.mode.as_deref() {
             None => usual.mode,
-            Some(name) => Mode::named(name).ok_or_else(|| Trouble::Wrong("mode", "must be one of hybrid, vector, text".to_owned()))?,
+            Some(name) => Mode::named(name).ok_or_else(|| SearchFailure::Wrong("mode", "must be one of hybrid, vector, text".to_owned()))?,
         };
         let filter = Filter::parse(asked.filter.as_ref().unwrap_or(&usual.filter));
-        let filter = filter.map_err(|(key, text)| Trouble::Wrong("filter", format!("`{key}`: {text}")))?;
+        let filter = filter.map_err(|(key, text)| SearchFailure::Wrong("filter", format!("`{key}`: {text}")))?;
         let rerank = Rerank::parse(asked.rerank.as_ref().unwrap_or(&usual.rerank));
-        let rerank = rerank.map_err(|(key, text)| Trouble::Wrong("rerank", format!("`{key}` {text}")))?;
+        let rerank = rerank.map_err(|(key, text)| SearchFailure::Wrong("rerank", format!("`{key}` {text}")))?;
         Ok(Self {
             query: asked.query.chars().take(QUERY_CHARACTERS).collect(),
             mode,
@@ -142,14 +142,14 @@ impl Knowledge {
     ///
     /// # Errors
     /// There is no such base, the question is wrong, or the store failed.
-    pub async fn question(&self, tenant: &str, asked: &SearchQuery) -> Result<Question, Trouble> {
+    pub async fn question(&self, tenant: &str, asked: &SearchQuery) -> Result<Question, SearchFailure> {
         let (scope, name, config) = (tenant.to_owned(), asked.knowledge_base.clone(), Arc::clone(&self.config));
         let found = self.store.read(move |tx| {
             let Some(base) = Base::find(tx, &scope, &name, &config)? else { return Ok(None) };
             let edition = editions::of_base(tx, &scope, &base.id)?.into_iter().find(|edition| edition.current);
             Ok(Some((base, edition)))
         });
-        let (base, edition) = found.await?.ok_or_else(|| Trouble::Missing(asked.knowledge_base.clone()))?;
+        let (base, edition) = found.await?.ok_or_else(|| SearchFailure::Missing(asked.knowledge_base.clone()))?;
         Question::new(base, edition, asked)
     }
 
@@ -180,7 +180,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// The store failed, or the vector does not fit those of the base.
-    pub async fn find(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Found>, Trouble> {
+    pub async fn find(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Found>, SearchFailure> {
         let empty = Found { knowledge_base_id: question.base.id.to_string(), ..Found::default() };
         if question.edition.is_none() || question.query.trim().is_empty() {
             return Ok(Some(empty));
@@ -189,7 +189,7 @@ impl Knowledge {
     }
 
     /// The passages that a question finds.
-    pub(super) async fn chunks(&self, question: Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, Trouble> {
+    pub(super) async fn chunks(&self, question: Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, SearchFailure> {
         // The server was asked to compare the vectors.
         let asked = Arc::new(AtomicBool::new(false));
         let look = |least: Option<u64>| {
@@ -211,7 +211,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// As [`Knowledge::question`], [`Knowledge::embed`] and [`Knowledge::find`].
-    pub async fn ask(&self, tenant: &str, asked: &SearchQuery, spent: &SpentList) -> Result<Found, Trouble> {
+    pub async fn ask(&self, tenant: &str, asked: &SearchQuery, spent: &SpentList) -> Result<Found, SearchFailure> {
         for _ in 0..MOVES {
             let question = self.question(tenant, asked).await?;
             let vector = match question.embedder() {
@@ -223,7 +223,7 @@ impl Knowledge {
                 return Ok(found);
             }
         }
-        Err(Trouble::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
+        Err(SearchFailure::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
     }
 
     async fn embed_metered(
@@ -232,13 +232,13 @@ impl Knowledge {
         embedder: &Embedder,
         (query, trace): (&str, Option<Arc<TraceContext>>),
         spent: &SpentList,
-    ) -> Result<Vec<f32>, Trouble> {
+    ) -> Result<Vec<f32>, SearchFailure> {
         let at = spent.begin(&embedder.provider, &embedder.model, false);
         let made = self.embed(tenant, embedder, query, trace).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
         let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);
         spent.end(at, *tokens, counts);
-        made.map(|(vector, _)| vector).map_err(Trouble::Provider)
+        made.map(|(vector, _)| vector).map_err(SearchFailure::Provider)
     }
 }
 
@@ -267,7 +267,7 @@ struct Look<'l, 't> {
 
 impl Look<'_, '_> {
     /// None when another edition has become the current one: the vector may be of another kind.
-    fn results(mut self, vector: Option<Vec<f32>>) -> Result<Result<Option<Vec<Chunk>>, Trouble>, StoreError> {
+    fn results(mut self, vector: Option<Vec<f32>>) -> Result<Result<Option<Vec<Chunk>>, SearchFailure>, StoreError> {
         let asked = self.question.edition.as_ref();
         let edition = asked.map_or(Ok(None), |asked| editions::get(self.tx, asked.no))?;
         let Some(edition) = edition.filter(|edition| edition.current) else { return Ok(Ok(None)) };
@@ -277,7 +277,7 @@ impl Look<'_, '_> {
         let alike = match vector.filter(|_| !wanted.is_empty()) {
             Some(vector) => match self.alike(&edition, &wanted, &codes::unit(vector))? {
                 Ok(alike) => alike,
-                Err(trouble) => return Ok(Err(trouble)),
+                Err(failure) => return Ok(Err(failure)),
             },
             None => Vec::new(),
         };
@@ -298,7 +298,7 @@ impl Look<'_, '_> {
         edition: &Edition,
         wanted: &HashMap<i64, &LiveReading>,
         vector: &[f32],
-    ) -> Result<Result<Vec<(i64, f32)>, Trouble>, StoreError> {
+    ) -> Result<Result<Vec<(i64, f32)>, SearchFailure>, StoreError> {
         let length = passages::vector_bytes(self.tx, edition.no)?.unwrap_or(0) / 4;
         if length != vector.len() as u64 {
             let told = format!(
@@ -306,7 +306,7 @@ impl Look<'_, '_> {
                 edition.embedder.model,
                 vector.len()
             );
-            return Ok(Err(Trouble::Wrong("knowledge_base_id", told)));
+            return Ok(Err(SearchFailure::Wrong("knowledge_base_id", told)));
         }
         let (query, most) = (Query::new(vector), CANDIDATES.max(self.question.top_k * 2));
         let (mut keys, rest) = self.alike_in_database(edition, wanted, vector, most)?;

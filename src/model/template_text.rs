@@ -31,7 +31,7 @@ impl System {
         let name = path.root().strip_prefix("__studio_").filter(|_| path.is_key())?;
         match name {
             "thread_id" => Some(self.thread_id.to_string().into()),
-            "now" => Some(told_in(self.now, &self.timezone).into()),
+            "now" => Some(format_time(self.now, &self.timezone).into()),
             "timezone" => Some(self.timezone.iana_name().unwrap_or("UTC").into()),
             "locale" => Some(Cow::Borrowed(&*self.locale)),
             _ => None,
@@ -39,7 +39,7 @@ impl System {
     }
 }
 
-fn told_in(at: Timestamp, zone: &TimeZone) -> String {
+fn format_time(at: Timestamp, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_zoned(zone.clone());
     at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }

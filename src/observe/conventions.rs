@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::messages::{conversation, reason};
-use super::piece::{End, Piece, Said, Work};
+use super::piece::{Content, End, Piece, Work};
 use crate::model::event::EntityKind;
 
 /// An attribute: text, a number, a switch or a list of these.
@@ -145,7 +145,7 @@ fn model(piece: &Piece, found: &mut Vec<Attribute>) {
 fn said(piece: &Piece, found: &mut Vec<Attribute>) {
     match &piece.said {
         None => {}
-        Some(Said::Chat { sent, answer }) => {
+        Some(Content::Chat { sent, answer }) => {
             let told = conversation(sent, answer.as_ref(), piece.finish.as_deref());
             let lists = [
                 ("gen_ai.system_instructions", told.instructions),
@@ -154,7 +154,7 @@ fn said(piece: &Piece, found: &mut Vec<Attribute>) {
             ];
             found.extend(lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| (name, as_text(&list.into()))));
         }
-        Some(Said::Values { input, output }) => {
+        Some(Content::Values { input, output }) => {
             let (into, out) = match piece.work {
                 Work::Tool => ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result"),
                 Work::Retrieval => ("gen_ai.retrieval.query.text", "gen_ai.retrieval.documents"),

@@ -73,14 +73,14 @@ async fn next(target: &Target) -> Vec<Arc<super::Piece>> {
             while target.waiting() < BATCH {
                 tokio::select! {
                     () = &mut linger => return target.batch(),
-                    () = target.news.notified() => {}
+                    () = target.arrival.notified() => {}
                     () = target.closing.cancelled() => return target.batch(),
                 }
             }
             continue;
         }
         tokio::select! {
-            () = target.news.notified() => {}
+            () = target.arrival.notified() => {}
             () = target.closing.cancelled() => {}
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::conventions::{Attribute, as_text};
 use super::messages::conversation;
-use super::piece::{End, Piece, Said, Work};
+use super::piece::{Content, End, Piece, Work};
 use crate::model::Timestamp;
 use crate::model::event::EntityKind;
 use crate::model::usage::Usage;
@@ -80,8 +80,8 @@ fn usage_details(usage: &Usage) -> Value {
 fn said(piece: &Piece) -> (Option<Value>, Option<Value>) {
     match &piece.said {
         None => (None, None),
-        Some(Said::Values { input, output }) => (input.clone(), output.clone()),
-        Some(Said::Chat { sent, answer }) => {
+        Some(Content::Values { input, output }) => (input.clone(), output.clone()),
+        Some(Content::Chat { sent, answer }) => {
             let told = conversation(sent, answer.as_ref(), piece.finish.as_deref());
             let system = (!told.instructions.is_empty()).then(|| json!({"role": "system", "parts": told.instructions}));
             let input: Vec<Value> = system.into_iter().chain(told.input).collect();

@@ -26,7 +26,7 @@ use metrics::Metrics;
 use target::{Language, Target};
 
 pub use install::{Installed, Preset, install, write as write_file};
-pub use piece::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
+pub use piece::{Content, End, Piece, RunFacts, TOOL_ERROR, Work, root_id, span_id};
 
 /// Everything that is sent to other systems. Without any system it costs nothing.
 pub struct Observer {

@@ -91,7 +91,7 @@ pub enum End {
 
 /// What was said in it; only there when content is wanted.
 #[derive(Clone, Debug)]
-pub enum Said {
+pub enum Content {
     /// To a model, and its answer.
     Chat {
         /// What it was sent.
@@ -160,7 +160,7 @@ pub struct Piece {
     /// What else is known: names with text, numbers or switches.
     pub facts: Vec<(&'static str, Value)>,
     /// What was said.
-    pub said: Option<Said>,
+    pub said: Option<Content>,
 }
 
 /// The id of a span: the half of its UUID that is unique.
@@ -192,8 +192,8 @@ impl Piece {
             return Some((code, "it failed; its words are content, which is not sent"));
         }
         let said = match &self.said {
-            Some(Said::Values { output: Some(Value::String(text)), .. }) if content && code == TOOL_ERROR => Some(text.as_str()),
-            Some(Said::Chat { .. } | Said::Values { .. }) | None => None,
+            Some(Content::Values { output: Some(Value::String(text)), .. }) if content && code == TOOL_ERROR => Some(text.as_str()),
+            Some(Content::Chat { .. } | Content::Values { .. }) | None => None,
         };
         let words = said.unwrap_or(message);
         Some((code, &words[..words.floor_char_boundary(MOST_WORDS)]))
@@ -204,8 +204,8 @@ impl Piece {
     pub fn size(&self) -> usize {
         let said = match &self.said {
             None => 0,
-            Some(Said::Chat { sent, answer }) => sent.iter().chain(answer).map(message_size).sum(),
-            Some(Said::Values { input, output }) => input.iter().chain(output).map(value_size).sum(),
+            Some(Content::Chat { sent, answer }) => sent.iter().chain(answer).map(message_size).sum(),
+            Some(Content::Values { input, output }) => input.iter().chain(output).map(value_size).sum(),
         };
         let facts: usize = self.facts.iter().map(|(_, value)| 32 + value_size(value)).sum();
         let words = if let End::Failed { message, .. } = &self.end { message.len() } else { 0 };

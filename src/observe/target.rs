@@ -56,7 +56,7 @@ pub(super) struct Target {
     pub(super) secrets: Secrets,
     pub(super) trust: Trust,
     pub(super) client: OnceLock<Result<reqwest::Client, String>>,
-    pub(super) news: Notify,
+    pub(super) arrival: Notify,
     /// Send what waits, then end.
     pub(super) closing: CancellationToken,
     /// Nobody waits any more.
@@ -118,7 +118,7 @@ impl Target {
             secrets,
             trust,
             client: OnceLock::new(),
-            news: Notify::new(),
+            arrival: Notify::new(),
             closing: CancellationToken::new(),
             ended: CancellationToken::new(),
             over: CancellationToken::new(),
@@ -129,7 +129,7 @@ impl Target {
 
     pub(super) fn take(&self, piece: &Arc<Piece>) {
         if self.buffer.lock().take(piece) {
-            self.news.notify_one();
+            self.arrival.notify_one();
         }
     }
 

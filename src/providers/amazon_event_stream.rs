@@ -81,7 +81,7 @@ impl Frames {
             return Err("the checksum of a frame is wrong".into());
         }
         let head = Head::read(&body[PRELUDE..PRELUDE + headers]).ok_or("the headers of a frame cannot be read")?;
-        head.told(&body[PRELUDE + headers..]).map(Some)
+        head.as_json(&body[PRELUDE + headers..]).map(Some)
     }
 }
 
@@ -127,7 +127,7 @@ impl Head {
         Some(head)
     }
 
-    fn told(&self, payload: &[u8]) -> Result<String, String> {
+    fn as_json(&self, payload: &[u8]) -> Result<String, String> {
         let payload = std::str::from_utf8(payload).map_err(|_| "the payload of a frame is no text")?;
         match self.message.as_str() {
             "error" => Ok(json!({"error": {"type": self.code, "message": self.text}}).to_string()),

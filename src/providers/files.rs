@@ -152,7 +152,7 @@ impl<'a> File<'a> {
     }
 
     /// It in words: a text file's text, else that it cannot be shown.
-    pub(super) fn told(self) -> String {
+    pub(super) fn to_text(self) -> String {
         let name = self.name();
         match self.kind() {
             Kind::Text => format!("File {name}:\n{}", self.text()),

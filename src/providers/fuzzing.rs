@@ -24,8 +24,8 @@ pub const FAMILIES: [&str; 9] =
     ["openai", "openai-responses", "anthropic", "gemini", "ollama", "cohere", "deepseek", "openrouter", "mistral"];
 
 /// What became of an answer, as text that can be compared, and itself.
-struct Heard {
-    told: String,
+struct ReadAnswer {
+    streamed: String,
     answer: Result<ChatReply, ProviderFailure>,
 }
 
@@ -37,7 +37,7 @@ pub fn read(family: &str, stream: bool, bytes: &[u8], piece: usize) {
     let request = request(stream);
     let once = hear(family, &request, vec![Bytes::copy_from_slice(bytes)]);
     let cut = hear(family, &request, bytes.chunks(piece.max(1)).map(Bytes::copy_from_slice).collect());
-    assert_eq!(once.told, cut.told, "{family}: what is told does not depend on the pieces");
+    assert_eq!(once.streamed, cut.streamed, "{family}: what is told does not depend on the pieces");
     assert_eq!(format!("{:?}", once.answer), format!("{:?}", cut.answer), "{family}: nor does the answer");
     let tokens = match &once.answer {
         Ok(reply) => reply.tokens,
@@ -45,7 +45,7 @@ pub fn read(family: &str, stream: bool, bytes: &[u8], piece: usize) {
     };
     check_tokens(family, tokens.unwrap_or_default());
     if let Ok(reply) = once.answer {
-        check_reply(family, stream, &once.told, &reply);
+        check_reply(family, stream, &once.streamed, &reply);
         go_on(family, request, reply.message);
     }
 }
@@ -65,10 +65,10 @@ fn check_tokens(family: &str, tokens: Tokens) {
     assert!(tokens.reasoning <= tokens.completion, "{family}: {tokens:?}");
 }
 
-fn check_reply(family: &str, stream: bool, told: &str, reply: &ChatReply) {
+fn check_reply(family: &str, stream: bool, streamed: &str, reply: &ChatReply) {
     // Only there may texts come in another order than they are put together.
     if stream && family != "anthropic" {
-        assert_eq!(told, reply.message.content, "{family}: what was told is what was said");
+        assert_eq!(streamed, reply.message.content, "{family}: what was told is what was said");
     }
     for call in &reply.message.tool_calls {
         assert_eq!(call.arguments.is_object(), call.invalid.is_none(), "{family}: {call:?}");
@@ -96,11 +96,11 @@ fn request(stream: bool) -> ChatRequest {
     request
 }
 
-fn hear(family: &str, request: &ChatRequest, pieces: Vec<Bytes>) -> Heard {
-    let told = Mutex::new(String::new());
+fn hear(family: &str, request: &ChatRequest, pieces: Vec<Bytes>) -> ReadAnswer {
+    let streamed = Mutex::new(String::new());
     let hear = |delta: Delta| {
         if let Delta::Text(text) = delta {
-            told.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+            streamed.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -109,7 +109,7 @@ fn hear(family: &str, request: &ChatRequest, pieces: Vec<Bytes>) -> Heard {
         Ok(runtime) => runtime.block_on(provider.chat(request, &hear)),
         Err(problem) => Err(ProviderFailure::new(crate::model::event::FaultCode::Internal, problem.to_string())),
     };
-    Heard { told: told.into_inner().unwrap_or_else(PoisonError::into_inner), answer }
+    ReadAnswer { streamed: streamed.into_inner().unwrap_or_else(PoisonError::into_inner), answer }
 }
 
 fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {

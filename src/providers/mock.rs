@@ -159,7 +159,7 @@ fn media(file: &Attachment) -> Media {
 }
 
 /// An answer as text: the streamed deltas, then the reply.
-pub(super) async fn told(provider: &dyn Provider, request: &ChatRequest) -> String {
+pub(super) async fn answer_text(provider: &dyn Provider, request: &ChatRequest) -> String {
     let heard = Mutex::new(String::new());
     let hear = |delta: Delta| {
         let mut heard = heard.lock().expect("heard");

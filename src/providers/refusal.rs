@@ -32,7 +32,7 @@ impl Refused {
 #[must_use]
 pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Refused {
     let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
-    let told = Said::of(&json);
+    let told = ErrorBody::of(&json);
     // JSON of an unknown form is written anew, so that its texts stand in it as they are masked.
     let rest = || if json.is_null() { String::from_utf8_lossy(body).trim().to_owned() } else { json.to_string() };
     let text = told.text.clone().unwrap_or_else(rest);
@@ -82,13 +82,13 @@ pub fn read_opening(error: &Value, headers: &HeaderMap, now: Timestamp) -> Refus
 }
 
 /// The status that an error inside an answer stands for, and what it says.
-fn inside(error: &Value) -> (u16, Said) {
-    let told = Said::of(&json!({ "error": error }));
+fn inside(error: &Value) -> (u16, ErrorBody) {
+    let told = ErrorBody::of(&json!({ "error": error }));
     let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     (status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or_else(|| told.status()), told)
 }
 
-fn code(status: u16, told: &Said) -> FaultCode {
+fn code(status: u16, told: &ErrorBody) -> FaultCode {
     if told.mentions(&FILTER_MARKS) {
         return FaultCode::ProviderContentFiltered;
     }
@@ -186,12 +186,12 @@ const NAMED: [(&str, u16); 22] = [
 ];
 
 /// What the usual shapes of error bodies say.
-struct Said {
+struct ErrorBody {
     text: Option<String>,
     marks: Vec<String>,
 }
 
-impl Said {
+impl ErrorBody {
     fn of(json: &Value) -> Self {
         let error = json.get("error").unwrap_or(json);
         let inner = error.get("innererror").unwrap_or(&Value::Null);

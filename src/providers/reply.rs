@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::sources::Sources;
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, Named, ProviderFailure};
-use crate::json::surrogates::Halves;
+use crate::json::surrogates::PendingSurrogate;
 use crate::json::{self, Unread};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
@@ -99,7 +99,7 @@ pub(super) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
 }
 
 fn parse(text: &str) -> Result<Value, Unread> {
-    json::read(text.as_bytes()).or_else(|problem| match Halves::default().mend(text) {
+    json::read(text.as_bytes()).or_else(|problem| match PendingSurrogate::default().mend(text) {
         Some(mended) => json::read(mended.as_bytes()),
         None => Err(problem),
     })

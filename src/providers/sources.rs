@@ -50,7 +50,7 @@ impl Sources {
     }
 
     /// What a host names.
-    pub(super) fn told<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
+    pub(super) fn of_host<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
         let mut sources = Self::default();
         for part in parts {
             match text(part, "kind") {
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn told(sources: Sources) -> Vec<String> {
+    fn lines(sources: Sources) -> Vec<String> {
         let told = |source: Source| {
             let page = source.page.map(|page| format!(" p{page}")).unwrap_or_default();
             format!("{} {}{page}", source.url.or(source.document_id).unwrap_or_default(), source.title.unwrap_or_default())
@@ -157,19 +157,19 @@ mod tests {
         let pdf = json!({"type": "page_location", "document_index": 0, "document_title": "Rules.pdf", "start_page_number": 3, "end_page_number": 4});
         let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "url": "https://a.example/0", "title": "Zero", "encrypted_content": "e"}]});
         let blocks = [found, json!({"type": "text", "text": "a", "citations": [web.clone(), pdf]}), json!({"type": "text", "text": "b", "citations": [web]}), json!({"type": "text", "citations": null})];
-        assert_eq!(told(Sources::of_blocks(&blocks)), ["https://a.example/0 Zero", "https://a.example/1 One", " Rules.pdf p3"]);
+        assert_eq!(lines(Sources::of_blocks(&blocks)), ["https://a.example/0 Zero", "https://a.example/1 One", " Rules.pdf p3"]);
         let items = [json!({"type": "message", "content": [{"type": "output_text", "text": "a", "annotations": [
             {"type": "url_citation", "url": "https://b.example", "title": "B", "start_index": 0, "end_index": 1},
             {"type": "file_citation", "file_id": "file-1", "filename": "f.md", "index": 0}]}]})];
-        assert_eq!(told(Sources::of_items(&items)), ["https://b.example B", "file-1 f.md"]);
+        assert_eq!(lines(Sources::of_items(&items)), ["https://b.example B", "file-1 f.md"]);
         let mut chat = Sources::default();
         chat.annotated(Some(&json!([{"type": "url_citation", "url_citation": {"url": "https://c.example", "title": "C"}}])));
-        assert_eq!(told(chat), ["https://c.example C"]);
+        assert_eq!(lines(chat), ["https://c.example C"]);
         let mut gemini = Sources::default();
         let found = json!({"groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://d.example", "title": "D"}}, {"retrievedContext": {"uri": "gs://b/e.pdf", "title": "E"}}]}});
         gemini.grounded(&found);
         gemini.grounded(&found);
-        assert_eq!(told(gemini), ["https://d.example D", "gs://b/e.pdf E"]);
+        assert_eq!(lines(gemini), ["https://d.example D", "gs://b/e.pdf E"]);
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             sources.annotated(Some(&json!([{"type": "url_citation", "url": url, "title": "T"}])));
         }
         let many: Vec<Value> = (0..200).map(|n| json!({"type": "url_citation", "url": format!("https://a.example/{n}"), "title": "é".repeat(1000)})).collect();
-        assert_eq!(told(std::mem::take(&mut sources)), Vec::<String>::new());
+        assert_eq!(lines(std::mem::take(&mut sources)), Vec::<String>::new());
         sources.annotated(Some(&Value::from(many)));
         let list = sources.into_list();
         assert_eq!((list.len(), list[0].title.as_ref().map(|title| title.chars().count())), (MOST, Some(TITLE)));

@@ -9,7 +9,7 @@ use crate::model::parts::Part;
 pub(super) const BETWEEN: &str = "\n\n";
 
 /// A thought that came as text; none where nothing came.
-pub(super) fn told(thought: &str) -> Vec<Part> {
+pub(super) fn reasoning_parts(thought: &str) -> Vec<Part> {
     if thought.is_empty() { Vec::new() } else { vec![Part::reasoning(thought)] }
 }
 

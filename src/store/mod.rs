@@ -205,8 +205,8 @@ impl Store {
     }
 
     /// Notifies other processes on this database; does nothing if there can be none.
-    pub fn tell(&self, news: Notification) {
-        self.0.threads.tell(news);
+    pub fn tell(&self, notification: Notification) {
+        self.0.threads.tell(notification);
     }
 
     /// Subscribes to notifications of other processes.
@@ -216,8 +216,8 @@ impl Store {
 
     /// Whether notifications of other processes are received.
     #[must_use]
-    pub fn hears(&self) -> bool {
-        self.0.threads.hears()
+    pub fn has_notifications(&self) -> bool {
+        self.0.threads.has_notifications()
     }
 
     /// From here on [`Store::time`] is that of all who share the database, also when nothing was asked of it before.

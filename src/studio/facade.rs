@@ -280,7 +280,7 @@ impl Studio {
             let world = Arc::clone(&world);
             let stop = async move {
                 stop.await;
-                let _a_call_that_is_never_looked_at = tokio::time::timeout(HEARD, world.host.shut()).await;
+                let _a_call_that_is_never_looked_at = tokio::time::timeout(SHUTDOWN_NOTICE, world.host.shut()).await;
                 tokio::join!(mcp.close(timeout / 8), observer.close(timeout / 8));
             };
             let _ended = handle.spawn(stop).await;
@@ -288,7 +288,7 @@ impl Studio {
         world.hurry.cancel();
         world.abandon();
         // What was accepted is on disk before the process may exit.
-        world.store.close(until.saturating_duration_since(Instant::now()).max(HEARD)).await;
+        world.store.close(until.saturating_duration_since(Instant::now()).max(SHUTDOWN_NOTICE)).await;
     }
 
     /// Takes over runs whose owner is gone, here and now instead of at the next look, as far as there is room for them
@@ -311,7 +311,7 @@ impl Studio {
 }
 
 /// How long an answer that the host was thanked for may take to reach its call when the engine ends.
-const HEARD: Duration = Duration::from_millis(500);
+const SHUTDOWN_NOTICE: Duration = Duration::from_millis(500);
 
 /// Lets runs finish their steps, and documents the vectors under way, for most of the time; then cuts them.
 async fn stop(world: Arc<World>, timeout: Duration) {

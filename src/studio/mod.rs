@@ -33,7 +33,7 @@ pub use crate::studio::usage::query::UsageWindow;
 pub use codegen::{ExportRequest, Exported};
 pub use doctor::{Check, Diagnosis, Examination, Level};
 pub use facade::{Options, Scope, StreamSlot, Studio};
-pub use knowledge::{Around, DocumentText};
+pub use knowledge::{DocumentLocation, DocumentText};
 pub use lists::{ListQuery, Page};
 pub use templates::TemplateQuery;
 pub use usage::{UsageEntry, WindowUsage};

@@ -87,19 +87,19 @@ impl Studio {
     ///
     /// # Errors
     /// As above.
-    pub async fn purge_telling(&self, stop: CancellationToken, told: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
-        self.purge_at(self.time_of_purge(false).await?, stop, told).await
+    pub async fn purge_telling(&self, stop: CancellationToken, report: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
+        self.purge_at(self.time_of_purge(false).await?, stop, report).await
     }
 
     /// The same, at a time.
     ///
     /// # Errors
     /// The store; what was removed before stays removed.
-    pub async fn purge_at(&self, now: Timestamp, stop: CancellationToken, told: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
+    pub async fn purge_at(&self, now: Timestamp, stop: CancellationToken, report: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
         let keep = self.retention();
         let mut all = Purged::default();
         self.writing(move |tx| Ok(retention::note_time(tx, now)?)).await?;
-        self.remove_paused(&keep, now, &stop, &mut all, &told).await?;
+        self.remove_paused(&keep, now, &stop, &mut all, &report).await?;
         let mut place = Place::default();
         while !stop.is_cancelled() {
             let at = place.clone();
@@ -110,7 +110,7 @@ impl Studio {
             });
             let (items, next) = found.await?;
             // What others use again is found no more; should it be found with nothing else, it is left for another time.
-            let is_last = items.is_empty() || (!self.remove_found(items, keep, now, &stop, &mut all, &told).await? && next == place);
+            let is_last = items.is_empty() || (!self.remove_found(items, keep, now, &stop, &mut all, &report).await? && next == place);
             if is_last {
                 break;
             }
@@ -122,7 +122,7 @@ impl Studio {
                 break;
             }
             all.add(purged);
-            told(&all);
+            report(&all);
         }
         self.remove_left_files(now, &stop).await?;
         Ok(all)
@@ -135,7 +135,7 @@ impl Studio {
         now: Timestamp,
         stop: &CancellationToken,
         all: &mut Purged,
-        told: &(impl Fn(&Purged) + Send + Sync),
+        report: &(impl Fn(&Purged) + Send + Sync),
     ) -> Result<()> {
         for (tenant, run) in self.writing(|tx| Ok(retention::left(tx)?)).await? {
             all.runs += u64::from(self.remove_cancelled(&tenant, run).await?);
@@ -159,7 +159,7 @@ impl Studio {
             self.writing(move |tx| Ok(retention::note_leaving(tx, &noted)?)).await?;
             for (tenant, run, fence) in paused.iter() {
                 all.runs += u64::from(self.give_up(tenant, *run, *fence).await?);
-                told(all);
+                report(all);
             }
             self.writing(move |tx| Ok(retention::forget_leaving(tx, &paused)?)).await?;
         }
@@ -174,7 +174,7 @@ impl Studio {
         now: Timestamp,
         stop: &CancellationToken,
         all: &mut Purged,
-        told: &(impl Fn(&Purged) + Send + Sync),
+        report: &(impl Fn(&Purged) + Send + Sync),
     ) -> Result<bool> {
         let (items, mut done, mut any) = (Arc::new(items), 0, false);
         while done < items.len() && !stop.is_cancelled() {
@@ -190,7 +190,7 @@ impl Studio {
                 tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
             }
             all.add(purged);
-            told(all);
+            report(all);
         }
         Ok(any)
     }

@@ -15,7 +15,7 @@ pub(super) enum Refusal {
     /// The database failed.
     Store(StoreError),
     /// The request is refused.
-    Told(Box<Error>),
+    Refused(Box<Error>),
 }
 
 impl From<StoreError> for Refusal {
@@ -26,27 +26,27 @@ impl From<StoreError> for Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self::Told(Box::new(error))
+        Self::Refused(Box::new(error))
     }
 }
 
 /// Where a refusal is kept while the database undoes the work.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<Option<Box<Error>>>>);
+struct KeptRefusal(Arc<Mutex<Option<Box<Error>>>>);
 
-impl Said {
+impl KeptRefusal {
     /// Work whose refusal rolls the transaction back.
     fn by<T>(
         &self,
         mut work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static {
-        let said = self.clone();
+        let kept = self.clone();
         move |tx: &mut Tx<'_>| {
-            *said.0.lock() = None;
+            *kept.0.lock() = None;
             work(tx).map_err(|refusal| match refusal {
                 Refusal::Store(error) => error,
-                Refusal::Told(error) => {
-                    *said.0.lock() = Some(error);
+                Refusal::Refused(error) => {
+                    *kept.0.lock() = Some(error);
                     StoreError::Conflict("the request was refused".to_owned())
                 }
             })
@@ -64,8 +64,8 @@ impl Studio {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
-        let said = Said::default();
-        said.outcome(self.world().store.read(said.by(work)).await)
+        let kept = KeptRefusal::default();
+        kept.outcome(self.world().store.read(kept.by(work)).await)
     }
 
     /// Writes, all or nothing.
@@ -73,8 +73,8 @@ impl Studio {
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
-        let said = Said::default();
-        said.outcome(self.world().store.write(said.by(work)).await)
+        let kept = KeptRefusal::default();
+        kept.outcome(self.world().store.write(kept.by(work)).await)
     }
 }
 

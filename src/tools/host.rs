@@ -64,7 +64,7 @@ impl Tool for HostCaller {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let door = self.0.clone();
         Box::pin(async move {
-            let mut wish = PendingCall { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
+            let mut pending = PendingCall { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
             let mut payload = json!({
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
@@ -77,7 +77,7 @@ impl Tool for HostCaller {
                 biased;
                 asked = &mut asked => asked,
                 () = call.cancelled.cancelled() => {
-                    let cancel = wish.payload.take();
+                    let cancel = pending.payload.take();
                     tokio::select! {
                         biased;
                         asked = &mut asked => asked,
@@ -87,9 +87,9 @@ impl Tool for HostCaller {
             };
             let Ok(answer) = asked else {
                 let text = format!("the host did not answer within {} ms", call.timeout.as_millis());
-                return if tell_cancel(&door, wish.payload.take()).await { ToolReply::unanswered(text) } else { not_fetched(&text) };
+                return if tell_cancel(&door, pending.payload.take()).await { ToolReply::unanswered(text) } else { not_fetched(&text) };
             };
-            wish.payload = None;
+            pending.payload = None;
             match answer {
                 Ok(value) => parts::reply(&value),
                 Err(HostFailure { message, may_have_run: true }) => ToolReply::unanswered(message),

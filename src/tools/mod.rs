@@ -405,7 +405,7 @@ impl Toolbox {
             let name = tool.own_name();
             reference.only.as_ref().is_none_or(|only| only.is_empty() || named(only, name)) && !named(&reference.exclude, name)
         };
-        let bound: Vec<_> = found.into_iter().filter(is_wanted).map(|tool| told_by(tool, reference)).collect();
+        let bound: Vec<_> = found.into_iter().filter(is_wanted).map(|tool| with_settings_of(tool, reference)).collect();
         if bound.is_empty() { Err(missing()) } else { Ok(bound) }
     }
 }
@@ -415,7 +415,7 @@ fn named(list: &[String], name: &str) -> bool {
 }
 
 /// A use may ask for approval of its own accord, never do without the one that the tool itself asks for.
-fn told_by(mut tool: BoundTool, reference: &ToolRef) -> BoundTool {
+fn with_settings_of(mut tool: BoundTool, reference: &ToolRef) -> BoundTool {
     tool.require_approval |= reference.require_approval == Some(true);
     tool.idempotent = reference.idempotent.unwrap_or(tool.idempotent);
     tool.config.extend(reference.config.clone());

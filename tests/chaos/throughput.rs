@@ -65,10 +65,10 @@ pub async fn measure(name: &str, database: &str, folder: &Path) {
             assert_eq!((counts["queued"].as_u64(), counts["running"].as_u64()), (Some(0), Some(0)), "{counts}");
             println!("{name}: {about}: {workers} workers: {:.0} runs/s (queued at {:.0}/s)", runs as f64 / took, runs as f64 / queued);
             if workers == 1 {
-                told_spent(&spent, &self::spent(database), runs);
+                print_spent(&spent, &self::spent(database), runs);
             }
             if workers == 4 {
-                told(&before, &tables(database), runs);
+                print_growth(&before, &tables(database), runs);
             }
         }
     }
@@ -99,7 +99,7 @@ fn ticks(server: &str) -> f64 {
     own + all.filter(|(of, ..)| *of == parent).map(|(_, own, _)| own).sum::<f64>()
 }
 
-fn told_spent(before: &Option<[f64; 3]>, after: &Option<[f64; 3]>, runs: u64) {
+fn print_spent(before: &Option<[f64; 3]>, after: &Option<[f64; 3]>, runs: u64) {
     let (Some(before), Some(after)) = (before, after) else { return };
     let a_run = |at: usize| (after[at] - before[at]) / runs as f64;
     println!("  the server: {:.1} commits, {:.0} bytes of log, {:.2} ms of processor a run", a_run(0), a_run(1), a_run(2) * 10.0);
@@ -132,7 +132,7 @@ fn tables(database: &str) -> Vec<Table> {
     text.lines().filter_map(row).collect()
 }
 
-fn told(before: &[Table], after: &[Table], runs: u64) {
+fn print_growth(before: &[Table], after: &[Table], runs: u64) {
     let runs = i64::try_from(runs).expect("a count");
     let was = |name: &str| before.iter().find(|(known, ..)| known == name).map_or((0, 0), |(_, bytes, rows)| (*bytes, *rows));
     let mut all = 0;

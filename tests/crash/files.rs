@@ -18,7 +18,7 @@ use wfstudio::studio::{Options, TraceQuery};
 use crate::fallbacks::request;
 use crate::place;
 use crate::program::{Program, say};
-use crate::resume::told;
+use crate::resume::frames_of;
 use crate::support::{Bench, folder, graph, workflow_runs};
 
 /// A picture of one dot.
@@ -146,7 +146,7 @@ async fn go_on(folder: &Path, painter: &Painter, what: &str) {
         assert!(i64::try_from(lying(&folder.join("attachments"))).expect("a few") <= 1 + noted, "{what}: bytes lie where nobody finds them");
     }
     for order in [Order::Ordered, Order::Live] {
-        let told = told(&bench, &run, From { order, after: 0 }, usize::MAX).await;
+        let told = frames_of(&bench, &run, From { order, after: 0 }, usize::MAX).await;
         let named: Vec<&Value> = told.iter().filter(|(_, event, _)| event == "file").map(|(.., data)| &data["storage_key"]).collect();
         assert_eq!(named, [key], "{what}: it is told once, {order:?}");
     }

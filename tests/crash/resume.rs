@@ -67,7 +67,7 @@ fn plain(value: Value, names: &mut BTreeMap<String, usize>) -> Value {
 }
 
 /// Reads frames until the stream ends or, with `most`, so many were told.
-pub async fn told(bench: &Bench, run: &Id, from: From, most: usize) -> Vec<(u64, String, Value)> {
+pub async fn frames_of(bench: &Bench, run: &Id, from: From, most: usize) -> Vec<(u64, String, Value)> {
     let stream = bench.studio.events(&bench.scope, &run.to_string(), from, Follow::Tail).await.expect("a stream");
     let Some(mut stream) = stream else { return Vec::new() };
     let mut all = Vec::new();
@@ -106,8 +106,8 @@ async fn numbers_told_before_a_crash_in_mid_stream_are_never_told_again() {
         let next = Bench::open(folder.path(), json!({}));
         assert_eq!(next.studio.take_over().await.expect("a studio"), 1);
         next.until(&run, "completed", Duration::from_secs(20)).await;
-        let after = told(&next, &run, From { order, after: last }, usize::MAX).await;
-        let whole = told(&next, &run, From { order, after: 0 }, usize::MAX).await;
+        let after = frames_of(&next, &run, From { order, after: last }, usize::MAX).await;
+        let whole = frames_of(&next, &run, From { order, after: 0 }, usize::MAX).await;
         assert!(after.iter().all(|(number, ..)| *number > last));
         let again = after.iter().position(|(_, event, data)| event == "step_started" && data["resumed"] == true);
         let again = again.expect("the step is told again, after the numbers that may be lost");

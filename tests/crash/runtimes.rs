@@ -27,7 +27,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-async fn told(bench: &Bench, run: &str) -> Vec<String> {
+async fn frames_of(bench: &Bench, run: &str) -> Vec<String> {
     let stream = bench.studio.events(&bench.scope, run, From::default(), Follow::Tail).await.expect("a stream");
     let Some(mut stream) = stream else { return Vec::new() };
     let mut all = Vec::new();
@@ -44,8 +44,8 @@ fn a_studio_works_without_an_executor_of_tokio() {
     block_on(async {
         let workflow = own.workflow("drip", single("llm", json!({"provider": "script", "model": "talk", "stream": true}))).await;
         let run = own.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run.to_string();
-        assert_eq!(told(&other, &run).await.last().map(String::as_str), Some("run_terminal"), "followed from another studio");
-        assert_eq!(told(&own, &run).await.last().map(String::as_str), Some("run_terminal"));
+        assert_eq!(frames_of(&other, &run).await.last().map(String::as_str), Some("run_terminal"), "followed from another studio");
+        assert_eq!(frames_of(&own, &run).await.last().map(String::as_str), Some("run_terminal"));
         own.studio.trace(&own.scope, &run, wfstudio::studio::TraceQuery::default()).await.expect("a trace");
         other.studio.take_over().await.expect("a studio");
         own.studio.shutdown(Duration::from_secs(2)).await;
@@ -64,7 +64,7 @@ fn a_studio_works_for_several_runtimes_at_once() {
             runtime.block_on(async {
                 for _ in 0..5 {
                     let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
-                    assert_eq!(told(&bench, &run.to_string()).await.last().map(String::as_str), Some("run_terminal"));
+                    assert_eq!(frames_of(&bench, &run.to_string()).await.last().map(String::as_str), Some("run_terminal"));
                 }
             });
         })

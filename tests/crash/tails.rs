@@ -124,7 +124,7 @@ impl Dice {
     }
 }
 
-type Told = BTreeMap<u64, (String, Vec<u8>)>;
+type Frames = BTreeMap<u64, (String, Vec<u8>)>;
 
 /// Reads at most so many frames after a position, and lets go.
 async fn visit(bench: &Bench, run: &Id, from: From, most: u64) -> Vec<(u64, (String, Vec<u8>))> {
@@ -145,7 +145,7 @@ async fn visit(bench: &Bench, run: &Id, from: From, most: u64) -> Vec<(u64, (Str
 }
 
 /// What was told now follows its position without a gap, and is what was told before.
-fn compare(told: &mut Told, after: u64, found: Vec<(u64, (String, Vec<u8>))>, seed: u64) {
+fn compare(told: &mut Frames, after: u64, found: Vec<(u64, (String, Vec<u8>))>, seed: u64) {
     for (next, (number, frame)) in (after + 1..).zip(found) {
         assert_eq!(number, next, "a gap or a repetition after {after} (seed {seed})");
         let known = told.entry(number).or_insert_with(|| frame.clone());
@@ -160,7 +160,7 @@ async fn a_reader_that_comes_back_a_hundred_times_misses_nothing_and_hears_nothi
     for order in [Order::Ordered, Order::Live] {
         let (mut program, run) = started(folder.path(), 400, 10);
         let seed = micros();
-        let (mut dice, mut told) = (Dice(seed), Told::new());
+        let (mut dice, mut told) = (Dice(seed), Frames::new());
         for _ in 0..100 {
             let last = told.last_key_value().map_or(0, |(number, _)| *number);
             let after = if dice.roll(3) == 0 { dice.roll(last + 1) } else { last };

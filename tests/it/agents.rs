@@ -57,13 +57,13 @@ fn short(told: &str) -> String {
 async fn check(bench: &Bench, graph: Value, body: Value, wanted: Expect) -> String {
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, body).await;
-    wanted.assert_eq(&short(&bench.told(&started).await));
+    wanted.assert_eq(&short(&bench.events_text(&started).await));
     started.run.to_string()
 }
 
 async fn answer(bench: &Bench, run: &str, body: Value, wanted: Expect) {
     let started = bench.resume(run, body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-    wanted.assert_eq(&short(&bench.told(&started).await));
+    wanted.assert_eq(&short(&bench.events_text(&started).await));
 }
 
 fn refund(order: &str, id: &str) -> Value {
@@ -230,7 +230,7 @@ async fn a_tool_node_gives_its_result_or_fails() {
     let node = |parameters: Value| graph("tool", json!({"tool_ref": "toolkit:calendar/add", "parameters": parameters}), &[], &[]);
     let check = async |bench: &Bench, graph, body, wanted: Expect| {
         let workflow = bench.workflow(graph).await;
-        let told = short(&bench.told(&bench.start(&workflow, body).await).await);
+        let told = short(&bench.events_text(&bench.start(&workflow, body).await).await);
         wanted.assert_eq(&told.lines().filter(|line| !line.starts_with("tool_")).collect::<Vec<_>>().join("\n"));
     };
     let state = json!({"message": "go", "state": {"d": "2024-01-01", "n": 5}});
@@ -253,9 +253,9 @@ async fn an_agent_remembers_its_turns_in_a_thread() {
     let bench = bench(json!({"replies": [{"match": {"system_contains": "x"}, "text": "never"}, {"times": 0, "text": "Hello {{last_user}}"}]}));
     let workflow = bench.workflow(graph("agent", inline(json!({})), &[], &[])).await;
     let first = bench.start(&workflow, json!({"message": "one"})).await;
-    bench.told(&first).await;
+    bench.events_text(&first).await;
     let second = bench.start(&workflow, json!({"message": "two", "thread_id": first.thread.to_string()})).await;
-    bench.told(&second).await;
+    bench.events_text(&second).await;
     let query = wfstudio::studio::TraceQuery { messages: true, ..wfstudio::studio::TraceQuery::default() };
     let trace = bench.studio.trace(&bench.scope, &second.run.to_string(), query).await.expect("a trace");
     let said: Vec<_> = trace["spans"][0]["input"].as_array().expect("messages").iter().map(|message| message["content"].clone()).collect();
@@ -272,7 +272,7 @@ async fn what_is_nested_too_deeply_is_not_called_and_can_be_read_back() {
     let data = inline(json!({"tools": [{"ref": "toolkit:calculator"}]}));
     let workflow = bench.workflow(graph("agent", data, &[], &[])).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
-    let told = short(&bench.told(&started).await);
+    let told = short(&bench.events_text(&started).await);
     expect![[r#"
         step_started node_id="a"
         tool_call node_id="a" call_id="c1" name="multiply" inputs={}

@@ -54,7 +54,7 @@ async fn a_run_that_is_driven_while_the_clock_jumps_has_worked_only_as_long_as_i
         tokio::time::sleep(Duration::from_millis(100)).await;
         clock.0.fetch_add(7_200_000, Ordering::SeqCst);
     };
-    tokio::join!(story.told(&started), jump);
+    tokio::join!(story.events_text(&started), jump);
     let run = started.run.to_string();
     let told = story.resume(&run, json!({"message": "go on"})).await;
     assert!(told.contains("trace_completed"), "{told}");
@@ -123,7 +123,7 @@ async fn a_clock_that_jumps_before_a_run_is_driven_ends_none() {
     let slow = story.workflow("start -> llm_1{provider: script, model: slow} -> stop").await;
     jump();
     let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
-    let told = story.told(&started).await;
+    let told = story.events_text(&started).await;
     assert!(told.contains("human_input_required"), "{told}");
     jump();
     let told = story.resume(&started.run.to_string(), json!({"message": "go on"})).await;

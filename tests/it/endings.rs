@@ -21,7 +21,7 @@ async fn run(bench: &Bench, node: &str) -> (String, Value) {
     let graph = sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     let trace = bench.trace(&started.run.to_string()).await;
     (told, trace)
 }
@@ -90,7 +90,7 @@ async fn a_handled_cut_goes_on_and_a_retried_run_asks_again() {
     let (_, trace) = run(&bench, "llm_1{provider: script, model: m, on_length: fail}").await;
     let run = trace["trace"]["id"].as_str().expect("an id").to_owned();
     let again = bench.retry(&run, json!({})).await.unwrap_or_else(|error| panic!("{error}"));
-    assert!(bench.told(&again).await.contains("Whole"), "the cut answer is not used again");
+    assert!(bench.events_text(&again).await.contains("Whole"), "the cut answer is not used again");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_chat_is_told_that_its_answer_is_cut() {
         let bench = bench(json!([reply]));
         let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "m"})).await;
         let run = bench.chat(&agent, json!({"message": "hi"})).await;
-        let told = bench.told_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Tail).await;
+        let told = bench.events_text_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Tail).await;
         let done = line(&told, " done ");
         assert!(done.contains(&format!("\"finish\":\"{finish}\"")) && done.contains("\"code\":\"answer_cut\"") == warned, "{done}");
     }

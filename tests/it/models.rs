@@ -49,7 +49,7 @@ async fn run(bench: &Bench, node: &str) -> (String, Value) {
     let graph = sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
-    (bench.told(&started).await, bench.trace(&started.run.to_string()).await)
+    (bench.events_text(&started).await, bench.trace(&started.run.to_string()).await)
 }
 
 fn codes(warnings: &Value) -> Vec<String> {

@@ -30,7 +30,7 @@ async fn a_text_is_found_in_any_run_page_by_page() {
     let runs = 300;
     for number in 1..=runs {
         let started = bench.start(&workflow, json!({"message": format!("Order {number:05} of Ada")})).await;
-        bench.told(&started).await;
+        bench.events_text(&started).await;
     }
     assert_eq!(found(&bench, "ORDER 00007").await, ["Order 00007 of Ada"]);
     assert_eq!(found(&bench, "order 0010").await.len(), 10);
@@ -46,7 +46,7 @@ async fn a_run_is_found_by_what_it_replied() {
     let workflow = bench.workflow(graph("start -> stop{reply: \"Farewell, {{input}}\"}").expect("a graph")).await;
     for message in ["Ada", "Bob"] {
         let started = bench.start(&workflow, json!({"message": message})).await;
-        bench.told(&started).await;
+        bench.events_text(&started).await;
     }
     assert_eq!(found(&bench, "farewell, bob").await, ["Bob"]);
     assert_eq!(found(&bench, "farewell").await, ["Bob", "Ada"]);

@@ -112,12 +112,12 @@ impl<'b> Played<'b> {
     }
 
     /// The data of its events of one kind.
-    fn told(&self, event: &str) -> Vec<&Value> {
+    fn data_of(&self, event: &str) -> Vec<&Value> {
         self.events.iter().filter(|(name, _)| name == event).map(|(_, data)| data).collect()
     }
 
     /// The nodes that were entered, in order.
     fn nodes(&self) -> Vec<&str> {
-        self.told("step_started").into_iter().filter(|step| step["resumed"] != true).filter_map(|step| step["node_id"].as_str()).collect()
+        self.data_of("step_started").into_iter().filter(|step| step["resumed"] != true).filter_map(|step| step["node_id"].as_str()).collect()
     }
 }

@@ -64,6 +64,6 @@ pub fn rag_graph(data: Value) -> Value {
 async fn run(bench: &Bench, graph: Value) -> Value {
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     bench.trace(&started.run.to_string()).await
 }

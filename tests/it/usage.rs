@@ -104,7 +104,7 @@ fn prices(rows: &[(&str, &str, &str)]) -> Value {
 /// Runs a workflow to its end; the run.
 async fn run(bench: &Bench, workflow: &str) -> String {
     let started = bench.start(workflow, json!({"message": "go"})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     // The end is told before it is stored, with the time of then: whoever sets the clock waits for that.
     while bench.studio.world().at_work() > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;

@@ -177,11 +177,11 @@ impl World {
             engines.push(step.engine);
         }
         // Steps that ended between two looks are all heard before anybody asks what none of them told.
-        engines.into_iter().try_for_each(|engine| self.steps_told(engine, &queued))
+        engines.into_iter().try_for_each(|engine| self.steps_published(engine, &queued))
     }
 
     /// Where only one engine ever took steps, and none is under way, every run that left the queue was told.
-    fn steps_told(&self, engine: usize, queued: &HashSet<Id>) -> Result<(), Fault> {
+    fn steps_published(&self, engine: usize, queued: &HashSet<Id>) -> Result<(), Fault> {
         if self.stepped.len() > 1 || self.steps.iter().any(|step| step.engine == engine) || self.spans.iter().any(|span| span.gone.is_some()) {
             return Ok(());
         }

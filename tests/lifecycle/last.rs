@@ -17,7 +17,7 @@ use super::deeds::Deed;
 use super::fair::Moment;
 use super::host::{Call, End};
 use super::model::{Asked, Cancel, Fact, Fault};
-use super::world::{Told, World};
+use super::world::{SeenEvent, World};
 
 impl World {
     /// Brings everything to an end and looks at what it came to.
@@ -279,7 +279,7 @@ impl World {
             if all.windows(2).any(|pair| pair[0].0 >= pair[1].0) || all.last().is_none_or(|last| last.1 != "run_terminal") {
                 return self.fault("reader", format!("{}: events do not rise to an end: {:?}", fact.marker, all.last()));
             }
-            let by_number: BTreeMap<u64, &Told> = all.iter().map(|told| (told.0, told)).collect();
+            let by_number: BTreeMap<u64, &SeenEvent> = all.iter().map(|told| (told.0, told)).collect();
             let own = self.readers.iter().enumerate().filter(|(_, reader)| reader.run == at && reader.order == order);
             for (no, reader) in own {
                 let heard = reader.heard.lock().expect("a lock").clone();
@@ -335,7 +335,7 @@ fn is_over(status: &str, error: Option<&Value>) -> bool {
 }
 
 /// How what a reader heard differs from what is told now.
-fn differs(heard: &[Told], all: &BTreeMap<u64, &Told>, unbroken: bool) -> Option<String> {
+fn differs(heard: &[SeenEvent], all: &BTreeMap<u64, &SeenEvent>, unbroken: bool) -> Option<String> {
     for told in heard.iter().filter(|told| told.1 != "run_terminal") {
         match all.get(&told.0) {
             Some(now) if now.1 == told.1 && now.2 == told.2 => {}

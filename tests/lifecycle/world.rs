@@ -22,7 +22,7 @@ use super::host::{Book, Life, Manners};
 use super::model::{Calms, Fact, Fault, Ignored, Span};
 
 /// One event as a reader was told it: number, name, data.
-pub type Told = (u64, &'static str, String);
+pub type SeenEvent = (u64, &'static str, String);
 
 /// Somebody who reads a run while it goes on.
 pub struct Reader {
@@ -30,7 +30,7 @@ pub struct Reader {
     pub order: Order,
     pub engine: usize,
     /// What it heard so far.
-    pub heard: Arc<Mutex<Vec<Told>>>,
+    pub heard: Arc<Mutex<Vec<SeenEvent>>>,
     pub task: JoinHandle<()>,
 }
 
@@ -273,7 +273,7 @@ impl World {
     }
 
     /// Everything that is told of a run, as a reader who comes now hears it.
-    pub async fn hear(&self, studio: &Studio, run: Id, from: From) -> Result<Vec<Told>, Fault> {
+    pub async fn hear(&self, studio: &Studio, run: Id, from: From) -> Result<Vec<SeenEvent>, Fault> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hearing = listen(studio.clone(), self.scope.clone(), run, from, Arc::clone(&heard));
         if fair::within(Duration::from_secs(10), hearing).await.is_none() {
@@ -285,7 +285,7 @@ impl World {
 }
 
 /// Reads a run to its end.
-pub async fn listen(studio: Studio, scope: Scope, run: Id, from: From, heard: Arc<Mutex<Vec<Told>>>) {
+pub async fn listen(studio: Studio, scope: Scope, run: Id, from: From, heard: Arc<Mutex<Vec<SeenEvent>>>) {
     let Ok(Some(mut stream)) = studio.events(&scope, &run.to_string(), from, Follow::Tail).await else { return };
     drop(studio);
     while let Some(batch) = stream.next_batch().await {

@@ -27,7 +27,7 @@ pub(super) enum CallDecision<'t, 'a> {
 /// A call with what becomes of it; edited arguments are in the call.
 pub(super) struct Planned<'t, 'a> {
     pub(super) call: ToolCall,
-    pub(super) fate: CallDecision<'t, 'a>,
+    pub(super) decision: CallDecision<'t, 'a>,
     /// A person decides, or decided, on it.
     pub(super) gated: bool,
     /// The server that it is for, if it is one's.
@@ -46,14 +46,14 @@ pub(super) fn plan<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_
 }
 
 fn refuse<'t, 'a>(call: &ToolCall, text: String) -> Planned<'t, 'a> {
-    Planned { call: call.clone(), fate: CallDecision::Refuse(text), gated: false, server: None }
+    Planned { call: call.clone(), decision: CallDecision::Refuse(text), gated: false, server: None }
 }
 
 fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: bool, call: &ToolCall) -> Planned<'t, 'a> {
     let decision = context.decision(&call.id);
     if let Some(no) = decision.as_ref().filter(|decision| !decision.approved) {
-        let fate = CallDecision::Declined(words::declined(no.message.as_deref()));
-        return Planned { call: call.clone(), fate, gated: true, server: None };
+        let decision = CallDecision::Declined(words::declined(no.message.as_deref()));
+        return Planned { call: call.clone(), decision, gated: true, server: None };
     }
     let server = context.server_of(&call.id);
     let Some(bound) = tools.find_for(call, server.as_ref()) else {
@@ -73,12 +73,12 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
         return refuse(call, text);
     }
     if !tools.is_gated(bound) {
-        return Planned { call: call.clone(), fate: CallDecision::Run(bound), gated: false, server };
+        return Planned { call: call.clone(), decision: CallDecision::Run(bound), gated: false, server };
     }
     if !can_wait {
         return refuse(call, format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name));
     }
-    Planned { call: call.clone(), fate: CallDecision::Wait, gated: true, server }
+    Planned { call: call.clone(), decision: CallDecision::Wait, gated: true, server }
 }
 
 fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision, server: Option<CallServer>) -> Planned<'t, 'a> {
@@ -86,8 +86,8 @@ fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision, s
     if let Some(arguments) = &decision.arguments {
         call.arguments.clone_from(arguments);
     }
-    let fate = misfit(bound, &call.arguments).map_or(CallDecision::Run(bound), CallDecision::Refuse);
-    Planned { call, fate, gated: true, server }
+    let decision = misfit(bound, &call.arguments).map_or(CallDecision::Run(bound), CallDecision::Refuse);
+    Planned { call, decision, gated: true, server }
 }
 
 fn misfit(bound: &Bound<'_>, arguments: &Value) -> Option<String> {

@@ -29,7 +29,7 @@ impl<'a> CallIds<'a> {
     pub(super) fn settle(&mut self, turn: u32, calls: &mut [ToolCall]) {
         for (at, call) in calls.iter_mut().enumerate() {
             let own = self.own(turn, at, &call.id);
-            if self.context.has_call(&own) || (self.repeats(&call.id) && !self.was_told(&call.id)) {
+            if self.context.has_call(&own) || (self.repeats(&call.id) && !self.was_published(&call.id)) {
                 call.id = own;
             }
             self.used.insert(call.id.clone());
@@ -49,7 +49,7 @@ impl<'a> CallIds<'a> {
     }
 
     /// Logs of earlier versions have calls of specialists under their provider's ids, and keep them: what was made is not made again.
-    fn was_told(&self, id: &str) -> bool {
+    fn was_published(&self, id: &str) -> bool {
         let by_this = |step: &OpenStep| step.announced.get(id).is_some_and(|parent| parent.as_deref() == self.parent);
         self.parent.is_some() && !self.used.contains(id) && self.context.open(by_this).unwrap_or(false)
     }

@@ -253,7 +253,7 @@ impl Speaker<'_> {
             return Ok(false);
         }
         let name = self.prompt_name(number, &wanted.part);
-        let told = report.told(wanted.at, wanted.before, now, &wanted.window);
+        let told = report.span_output(wanted.at, wanted.before, now, &wanted.window);
         // First: a prompt that is recorded is not made again, and nobody would tell of it.
         self.context.measure(&name, "memory", "history_compaction", told)?;
         conversation.sent = self.context.prompt(&name, async { Ok(Prompt { messages: sent, ..Prompt::default() }) }).await?;

@@ -1,6 +1,6 @@
 //! Owns the limit of turns with tool calls: the model answers without tools, or the step fails.
 
-use super::turns::{Conversation, Speaker, Spoken, Turn};
+use super::turns::{Conversation, ConversationEnd, Speaker, Turn};
 use crate::model::agent::OnToolLimit;
 use crate::model::event::{Fault, FaultCode, Warning};
 
@@ -10,7 +10,7 @@ pub(super) const ANSWER_NOW: &str = "You have reached the limit of tool calls; n
 
 impl Speaker<'_> {
     /// The answer of a last call without tools, which comes after call `number`.
-    pub(super) async fn at_limit(&self, number: u32, mut conversation: Conversation, rejected: bool) -> Result<Spoken, Fault> {
+    pub(super) async fn at_limit(&self, number: u32, mut conversation: Conversation, rejected: bool) -> Result<ConversationEnd, Fault> {
         if self.profile.on_tool_limit == OnToolLimit::Fail {
             return Err(self.too_many());
         }
@@ -23,7 +23,7 @@ impl Speaker<'_> {
         if answer.message.content.trim().is_empty() && answer.structured.is_none() {
             return Err(self.too_many());
         }
-        self.end(number + 1, answer, conversation, rejected).await.map(Spoken::Answer)
+        self.end(number + 1, answer, conversation, rejected).await.map(ConversationEnd::Answer)
     }
 
     fn too_many(&self) -> Fault {

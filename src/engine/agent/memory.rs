@@ -133,7 +133,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn told(&self, at: &str, before: u64, after: u64, window: &Window) -> Value {
+    pub(super) fn span_output(&self, at: &str, before: u64, after: u64, window: &Window) -> Value {
         let mode = match (self.summarized, self.cleared) {
             (0, 0) => "non_destructive",
             (0, _) => "clear_tool_results",
@@ -170,7 +170,7 @@ pub(super) async fn fit(
         compaction::compact(context, profile, &window, &mut draft, &mut report).await?;
     }
     report.trimmed = draft.past.leave_out(window.left_out(&draft.sizes()));
-    let told = report.told("turn_start", before.total(), draft.sizes().total(), &window);
+    let told = report.span_output("turn_start", before.total(), draft.sizes().total(), &window);
     context.measure("history", "memory", "history_compaction", told)?;
     Ok(draft.prompt())
 }

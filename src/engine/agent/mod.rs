@@ -26,7 +26,7 @@ pub(super) use self::compaction::SUMMARIZE;
 pub(super) use self::profile::Profile;
 pub(super) use self::prompt::of_llm;
 pub(super) use self::structured::{Shape, output_schema};
-pub(super) use self::turns::{Answer, Scope, Speaker, Spoken};
+pub(super) use self::turns::{Answer, ConversationEnd, Scope, Speaker};
 use crate::engine::drive::context::{NewTurn, StepContext, StepEnd, StepResult};
 use crate::model::event::{Change, EntityKind};
 use crate::model::memory::Summary;
@@ -48,8 +48,8 @@ pub(super) async fn run(context: &StepContext, node: &AgentNode) -> StepResult {
     let prompt = prompt::of_agent(context, node, &profile, &tools, history.as_ref());
     let messages = context.prompt("agent", prompt).await?;
     match speaker.talk(messages).await? {
-        Spoken::Pause(reason) => Ok(StepEnd::Pause(reason)),
-        Spoken::Answer(answer) => {
+        ConversationEnd::Pause(reason) => Ok(StepEnd::Pause(reason)),
+        ConversationEnd::Answer(answer) => {
             let summary = compaction::made(context, &profile).await?;
             if chat && !streams {
                 context.tell_text(&answer.text, node.publish_reply).await?;

@@ -12,7 +12,7 @@ use super::binding::{self, ToolTable};
 use super::profile::Profile;
 use super::prompt;
 use super::structured::Shape;
-use super::turns::{Scope, Speaker, Spoken};
+use super::turns::{ConversationEnd, Scope, Speaker};
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::ToolCall;
 use crate::model::parts::File;
@@ -133,8 +133,8 @@ impl Specialist<'_> {
         let scope = Scope::specialist(call.id.clone());
         let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
         match speaker.talk(messages).await? {
-            Spoken::Answer(answer) => Ok((answer.text, File::made_in(&answer.messages))),
-            Spoken::Pause(_) => Err(Fault::new(FaultCode::Internal, "a specialist cannot wait for a person")),
+            ConversationEnd::Answer(answer) => Ok((answer.text, File::made_in(&answer.messages))),
+            ConversationEnd::Pause(_) => Err(Fault::new(FaultCode::Internal, "a specialist cannot wait for a person")),
         }
     }
 }

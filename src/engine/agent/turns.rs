@@ -72,7 +72,7 @@ pub(in crate::engine) struct Speaker<'a> {
 }
 
 /// How a conversation ended.
-pub(in crate::engine) enum Spoken {
+pub(in crate::engine) enum ConversationEnd {
     /// With an answer.
     Answer(Answer),
     /// A person has to decide first.
@@ -146,7 +146,7 @@ impl Conversation {
 
 impl Speaker<'_> {
     /// Speaks until there is an answer, or a person must decide.
-    pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<Spoken, Fault> {
+    pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<ConversationEnd, Fault> {
         let mut kept: Vec<Message> = prompt.last().cloned().into_iter().collect();
         let Files { media, gone } = Box::pin(media::load(self.context, &mut prompt)).await?;
         kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
@@ -158,7 +158,7 @@ impl Speaker<'_> {
         loop {
             let mut answer = self.ask_within(number, &mut conversation, Turn::Open).await?;
             if answer.message.tool_calls.is_empty() {
-                return self.end(number, answer, conversation, rejected).await.map(Spoken::Answer);
+                return self.end(number, answer, conversation, rejected).await.map(ConversationEnd::Answer);
             }
             if number > self.profile.tool_max_runs {
                 return Box::pin(self.at_limit(number, conversation, rejected)).await;
@@ -167,15 +167,15 @@ impl Speaker<'_> {
             let mut calls = approval::plan(self.context, self.tools, self.scope.parent.is_none(), &answer.message.tool_calls);
             let results = match Box::pin(self.make(&mut calls)).await? {
                 Made::All(results) => results,
-                Made::Asks(reason) => return Ok(Spoken::Pause(reason)),
+                Made::Asks(reason) => return Ok(ConversationEnd::Pause(reason)),
                 Made::Waits => {
-                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.fate, CallDecision::Wait));
+                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.decision, CallDecision::Wait));
                     waiting.for_each(|(at, one)| ids.settle_waiting(number, at, &mut one.call));
-                    return Ok(Spoken::Pause(self.pause(calls)));
+                    return Ok(ConversationEnd::Pause(self.pause(calls)));
                 }
             };
             if calls.iter().any(|one| one.gated) {
-                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, CallDecision::Declined(_)));
+                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.decision, CallDecision::Declined(_)));
             }
             answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
             conversation.push(answer.message);
@@ -254,7 +254,7 @@ impl Speaker<'_> {
             Made::All(results) => results,
             asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         };
-        if calls.iter().any(|one| matches!(one.fate, CallDecision::Wait)) {
+        if calls.iter().any(|one| matches!(one.decision, CallDecision::Wait)) {
             return Ok(Made::Waits);
         }
         let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
@@ -290,7 +290,7 @@ impl Speaker<'_> {
 
     async fn make_one(&self, planned: &Planned<'_, '_>) -> Result<ToolEnd, Fault> {
         let (call, parent) = (&planned.call, self.scope.parent.as_deref());
-        let outcome = match &planned.fate {
+        let outcome = match &planned.decision {
             // A specialist answers within its supervisor's call, so it cannot ask a person.
             CallDecision::Run(Bound::Tool(tool)) if parent.is_none() => return self.context.tool_that_may_ask(call, tool).await,
             CallDecision::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
@@ -304,7 +304,7 @@ impl Speaker<'_> {
 
     fn pause(&self, planned: Vec<Planned<'_, '_>>) -> PauseReason {
         let (mut calls, mut servers) = (Vec::with_capacity(planned.len()), BTreeMap::new());
-        for one in planned.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait)) {
+        for one in planned.into_iter().filter(|one| matches!(one.decision, CallDecision::Wait)) {
             servers.extend(one.server.map(|server| (one.call.id.clone(), server)));
             calls.push(one.call);
         }

@@ -95,8 +95,8 @@ impl InTurn<'_> {
     }
 
     /// The fallback after this failure; none if readers received some of the answer's text, or if no remaining one would help.
-    pub(super) fn next(&self, fault: &Fault, told: bool) -> Option<ModelFallback> {
-        if told {
+    pub(super) fn next(&self, fault: &Fault, published: bool) -> Option<ModelFallback> {
+        if published {
             return None;
         }
         let reach = |candidate: &Candidate| {

@@ -17,7 +17,7 @@ use self::files::Ready;
 use crate::engine::drive::advance::log_too_large;
 use crate::engine::drive::context::{StepContext, cut_short, lost, store_fault};
 
-use crate::engine::log::journal::{Lost, Said};
+use crate::engine::log::journal::{Lost, PendingText};
 use crate::model::agent::OnLength;
 use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens};
@@ -95,22 +95,22 @@ fn reported(usage: &Usage) -> Option<u64> {
 
 /// What a call has reported so far.
 #[derive(Default)]
-struct Heard {
+struct CallProgress {
     /// What it took so far.
     spent: Mutex<Option<Tokens>>,
     /// How long it waited for room at its provider.
     waited_ms: AtomicU64,
     /// Readers received some of its text.
-    told: AtomicBool,
+    published: AtomicBool,
     /// How long its first piece took.
     first_piece_ms: OnceLock<u64>,
 }
 
 /// What is known of a call beside its result.
-struct Around<'a> {
+struct CallDetails<'a> {
     began: Timestamp,
     took: Duration,
-    heard: Heard,
+    heard: CallProgress,
     warnings: Vec<Warning>,
     turn: Option<&'a InTurn<'a>>,
     /// Files that are stored with it.
@@ -220,7 +220,7 @@ impl StepContext {
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
-        let heard = Heard::default();
+        let heard = CallProgress::default();
         let result = match self.may_call() {
             Err(cut) => Err(cut.into()),
             Ok(()) => tokio::select! {
@@ -241,7 +241,7 @@ impl StepContext {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
             self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
         }
-        self.answered(key, &call, result, Around { began, took, heard, warnings, turn, ready })
+        self.answered(key, &call, result, CallDetails { began, took, heard, warnings, turn, ready })
     }
 
     /// Records that a model is about to be asked; the span of the call.
@@ -276,16 +276,16 @@ impl StepContext {
         Ok(span)
     }
 
-    async fn ask(&self, call: &ModelCall, heard: &Heard) -> Result<ChatReply, ProviderFailure> {
+    async fn ask(&self, call: &ModelCall, heard: &CallProgress) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(&call.provider)?;
         let (journal, lane, step) = (self.journal(), self.lane(), self.step());
         let (masked, held, thoughts) = (journal.masking().is_on(), Mutex::new(String::new()), Mutex::new(String::new()));
-        let (said, silent, blind) = (Said::default(), call.tell == Tell::Silent, !call.request.parameters.shows_reasoning());
+        let (said, silent, blind) = (PendingText::default(), call.tell == Tell::Silent, !call.request.parameters.shows_reasoning());
         let tell = |thought: bool, text: &str| {
             if let Tell::Tokens { publish_reply } = call.tell
                 && !text.is_empty()
             {
-                heard.told.fetch_or(!thought, Ordering::Relaxed);
+                heard.published.fetch_or(!thought, Ordering::Relaxed);
                 journal.token(lane, step, (publish_reply, thought), text);
             }
         };
@@ -321,10 +321,10 @@ impl StepContext {
         key: &str,
         asked: &ModelCall,
         result: Result<ChatReply, ProviderFailure>,
-        around: Around<'_>,
+        around: CallDetails<'_>,
     ) -> Result<ModelAnswer, Fault> {
         let (began, waited_ms) = (around.began, around.heard.waited_ms.load(Ordering::Relaxed));
-        let instead = |fault: &Fault| around.turn?.next(fault, around.heard.told.load(Ordering::Relaxed));
+        let instead = |fault: &Fault| around.turn?.next(fault, around.heard.published.load(Ordering::Relaxed));
         let finished = |outcome, usage| CallFinished {
             warnings: around.warnings.clone(),
             waited_ms: (waited_ms > 0).then_some(waited_ms),

@@ -160,6 +160,6 @@ impl StepContext {
     /// When the run is lost.
     pub fn measure_cuts(&self, key: &str, cuts: &[Cut]) -> Result<(), Fault> {
         let mut numbered = cuts.iter().enumerate();
-        numbered.try_for_each(|(at, cut)| self.measure(&format!("{key}:{at}"), "context", "context_truncation", cut.told.clone()))
+        numbered.try_for_each(|(at, cut)| self.measure(&format!("{key}:{at}"), "context", "context_truncation", cut.span_output.clone()))
     }
 }

@@ -14,7 +14,7 @@ use crate::model::agent::{Definitions, Parameters};
 use crate::model::chat::Message;
 use crate::model::event::{Change, Decision, EntityKind, Event, Fault, FaultCode, LaneId, PauseReason, Seq, Turn};
 use crate::model::graph::GraphNode;
-use crate::model::memory::{Past, Said, Summary};
+use crate::model::memory::{HistoryMessage, Past, Summary};
 use crate::model::plan::{NodeIndex, Plan};
 use crate::model::run::At;
 use crate::model::state::State;
@@ -346,7 +346,7 @@ impl StepContext {
             }
             let message: Message = serde_json::from_str(&row.body)
                 .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
-            past.add_stored(row.run, row.is_summary(), Said { id: row.id, message });
+            past.add_stored(row.run, row.is_summary(), HistoryMessage { id: row.id, message });
         }
         Ok(past)
     }

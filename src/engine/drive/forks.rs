@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Drive, Stretch};
+use super::{Drive, DrivePass};
 use crate::model::Id;
 use crate::model::event::{Event, LaneId, StepCompleted};
 use crate::model::run::{BranchState, Run};
@@ -35,16 +35,16 @@ impl Drive {
         }
     }
 
-    pub(super) fn lane_paused(&self, stretch: &mut Stretch, lane: LaneId) {
+    pub(super) fn lane_paused(&self, pass: &mut DrivePass, lane: LaneId) {
         let mut at = Some(lane);
         while let Some(lane) = at {
             let above = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|of| (of.parent, of.fork)));
-            stretch.paused_forks.extend(above.map(|(_, fork)| fork));
+            pass.paused_forks.extend(above.map(|(_, fork)| fork));
             at = above.map(|(parent, _)| parent);
         }
     }
 
-    pub(super) fn lane_ended(&self, stretch: &mut Stretch, lane: LaneId) {
+    pub(super) fn lane_ended(&self, pass: &mut DrivePass, lane: LaneId) {
         if lane == 0 {
             return;
         }
@@ -56,10 +56,10 @@ impl Drive {
         if self.journal.emit(lane, Event::BranchEnded).is_err() {
             return;
         }
-        if stretch.paused_forks.contains(&fork) {
+        if pass.paused_forks.contains(&fork) {
             return;
         }
-        self.fill_fork(&mut stretch.ready, parent);
+        self.fill_fork(&mut pass.ready, parent);
     }
 }
 

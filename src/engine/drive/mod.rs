@@ -29,7 +29,7 @@ use crate::model::run::{At, Run, Status};
 
 /// Why driving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drove {
+pub enum DriveResult {
     /// The run has paused or ended.
     Rested(Status),
     /// It goes on later, by itself: a queued retry.
@@ -76,8 +76,8 @@ pub struct Drive {
     pub(super) failed: Vec<(Fault, Arc<str>)>,
 }
 
-/// What is under way in one stretch of driving.
-struct Stretch {
+/// What is under way in one pass of driving.
+struct DrivePass {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
     paused_forks: HashSet<Id>,
@@ -93,12 +93,12 @@ enum Ending {
 
 impl Drive {
     /// Drives until the run pauses or ends.
-    pub async fn run(self) -> Drove {
+    pub async fn run(self) -> DriveResult {
         if self.journal.status() != Status::Running {
             let _lost = self.journal.durable().await;
-            return Drove::Rested(self.journal.status());
+            return DriveResult::Rested(self.journal.status());
         }
-        let mut stretch = Stretch {
+        let mut pass = DrivePass {
             ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
             busy: FuturesUnordered::new(),
             paused_forks: HashSet::new(),
@@ -106,7 +106,7 @@ impl Drive {
             cut: CancellationToken::new(),
         };
         for (fault, node) in &self.failed {
-            self.blame(&mut stretch, fault.clone(), Some(Arc::clone(node)));
+            self.blame(&mut pass, fault.clone(), Some(Arc::clone(node)));
         }
         let left = self.time_left();
         let until = tokio::time::Instant::now() + left;
@@ -114,32 +114,32 @@ impl Drive {
         tokio::pin!(deadline);
         loop {
             if self.journal.lost() {
-                return Drove::Lost;
+                return DriveResult::Lost;
             }
             if self.signals.cancel.is_cancelled() {
-                return Box::pin(self.end(stretch, Ending::Cancel)).await;
+                return Box::pin(self.end(pass, Ending::Cancel)).await;
             }
             if self.signals.stop.is_cancelled() {
-                return Box::pin(self.leave(stretch, until)).await;
+                return Box::pin(self.leave(pass, until)).await;
             }
-            if self.advance_ready(&mut stretch) {
+            if self.advance_ready(&mut pass) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
                 if tokio::time::Instant::now() >= until {
-                    return Box::pin(self.end(stretch, Ending::Timeout)).await;
+                    return Box::pin(self.end(pass, Ending::Timeout)).await;
                 }
                 continue;
             }
-            if stretch.busy.is_empty() {
-                return self.rest(stretch).await;
+            if pass.busy.is_empty() {
+                return self.rest(pass).await;
             }
             tokio::select! {
                 biased;
                 () = self.signals.cancel.cancelled() => {}
                 () = self.signals.stop.cancelled() => {}
                 () = self.journal.broken() => {}
-                () = &mut deadline => return Box::pin(self.end(stretch, Ending::Timeout)).await,
-                Some((lane, over)) = stretch.busy.next() => self.step_over(&mut stretch, lane, over),
+                () = &mut deadline => return Box::pin(self.end(pass, Ending::Timeout)).await,
+                Some((lane, over)) = pass.busy.next() => self.step_over(&mut pass, lane, over),
             }
         }
     }
@@ -166,24 +166,24 @@ impl Drive {
     }
 
     /// Advances every ready lane up to its next call. True if some lane only yielded.
-    fn advance_ready(&self, stretch: &mut Stretch) -> bool {
+    fn advance_ready(&self, pass: &mut DrivePass) -> bool {
         let mut breaks = Vec::new();
-        while let Some(lane) = stretch.ready.pop_front() {
-            if stretch.failed.is_some() {
+        while let Some(lane) = pass.ready.pop_front() {
+            if pass.failed.is_some() {
                 continue;
             }
             match advance::advance(&self.world, &self.journal, lane) {
                 Advance::Break => breaks.push(lane),
-                Advance::Effect => stretch.busy.push(self.effect(lane, &stretch.cut)),
-                Advance::Forked => self.fill_fork(&mut stretch.ready, lane),
-                Advance::Ended => self.lane_ended(stretch, lane),
-                Advance::Paused => self.lane_paused(stretch, lane),
-                Advance::Failed(fault, node) => self.blame(stretch, fault, node),
+                Advance::Effect => pass.busy.push(self.effect(lane, &pass.cut)),
+                Advance::Forked => self.fill_fork(&mut pass.ready, lane),
+                Advance::Ended => self.lane_ended(pass, lane),
+                Advance::Paused => self.lane_paused(pass, lane),
+                Advance::Failed(fault, node) => self.blame(pass, fault, node),
                 Advance::Lost => return false,
             }
         }
-        stretch.ready.extend(breaks);
-        !stretch.ready.is_empty()
+        pass.ready.extend(breaks);
+        !pass.ready.is_empty()
     }
 
     fn effect(&self, lane: LaneId, cut: &CancellationToken) -> BoxFuture<'static, (LaneId, StepOver)> {
@@ -203,26 +203,26 @@ impl Drive {
         })
     }
 
-    fn step_over(&self, stretch: &mut Stretch, lane: LaneId, over: StepOver) {
+    fn step_over(&self, pass: &mut DrivePass, lane: LaneId, over: StepOver) {
         match over {
-            StepOver::Goes => stretch.ready.push_back(lane),
-            StepOver::Paused => self.lane_paused(stretch, lane),
-            StepOver::Failed(fault, node) => self.blame(stretch, fault, Some(node)),
+            StepOver::Goes => pass.ready.push_back(lane),
+            StepOver::Paused => self.lane_paused(pass, lane),
+            StepOver::Failed(fault, node) => self.blame(pass, fault, Some(node)),
             StepOver::Cut | StepOver::Lost => {}
         }
     }
 
     /// The run fails of its first failure; where the queue may try again, of the first that this would not cure.
-    fn blame(&self, stretch: &mut Stretch, fault: Fault, node: Option<Arc<str>>) {
+    fn blame(&self, pass: &mut DrivePass, fault: Fault, node: Option<Arc<str>>) {
         let cured = |before: &Fault| self.tries_left > 0 && before.code.is_retryable() && !fault.code.is_retryable();
-        if stretch.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
-            stretch.failed = Some((fault, node));
+        if pass.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
+            pass.failed = Some((fault, node));
         }
     }
 
     /// No lane can go on: the run failed, finished, or waits.
-    async fn rest(&self, stretch: Stretch) -> Drove {
-        if let Some((fault, node)) = stretch.failed {
+    async fn rest(&self, pass: DrivePass) -> DriveResult {
+        if let Some((fault, node)) = pass.failed {
             return self.fail(fault, node).await;
         }
         let paused = self.journal.with(Run::paused_status);
@@ -237,32 +237,32 @@ impl Drive {
     }
 
     /// Calls in doubt are named with whatever the run failed of: a retry may decide on them at once.
-    async fn fail(&self, mut fault: Fault, node: Option<Arc<str>>) -> Drove {
+    async fn fail(&self, mut fault: Fault, node: Option<Arc<str>>) -> DriveResult {
         fault.calls = self.journal.with(Run::in_doubt);
         if let Some(delay_ms) = queue_retry::delay(&fault, self.tries_left, self.world.config.queue_backoff) {
             return match self.close(Event::Requeued { fault, delay_ms }).await {
-                Drove::Rested(_) => Drove::Requeued,
-                other @ (Drove::Requeued | Drove::Interrupted | Drove::Lost) => other,
+                DriveResult::Rested(_) => DriveResult::Requeued,
+                other @ (DriveResult::Requeued | DriveResult::Interrupted | DriveResult::Lost) => other,
             };
         }
         self.close(Event::Failed { fault, node }).await
     }
 
-    /// The last entry of the stretch; it is durable before it is published.
-    async fn close(&self, event: Event) -> Drove {
+    /// The last entry of the pass; it is durable before it is published.
+    async fn close(&self, event: Event) -> DriveResult {
         if self.journal.emit(0, event).is_err() || self.journal.durable().await.is_err() {
-            return Drove::Lost;
+            return DriveResult::Lost;
         }
-        Drove::Rested(self.journal.with(|run| run.status))
+        DriveResult::Rested(self.journal.with(|run| run.status))
     }
 
     /// Ends from outside: calls under way are cut, given a moment, then abandoned.
-    async fn end(&self, mut stretch: Stretch, ending: Ending) -> Drove {
+    async fn end(&self, mut pass: DrivePass, ending: Ending) -> DriveResult {
         let node = self.journal.with(node_at_work);
-        stretch.cut.cancel();
-        let settle = async { while stretch.busy.next().await.is_some() {} };
+        pass.cut.cancel();
+        let settle = async { while pass.busy.next().await.is_some() {} };
         let _abandoned = tokio::time::timeout(self.grace(), settle).await;
-        drop(stretch);
+        drop(pass);
         match ending {
             Ending::Cancel => self.close(Event::Cancelled { node }).await,
             Ending::Timeout => {
@@ -282,27 +282,27 @@ impl Drive {
 
     /// The engine shuts down: steps under way may finish, as long as nobody cancels the run and its time is not over. When the engine
     /// has no time left, calls are cut, and those that give no answer stay open for whoever goes on.
-    async fn leave(&self, mut stretch: Stretch, until: tokio::time::Instant) -> Drove {
+    async fn leave(&self, mut pass: DrivePass, until: tokio::time::Instant) -> DriveResult {
         let (ended, hurried) = tokio::select! {
             biased;
             () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),
             () = tokio::time::sleep_until(until) => (Some(Ending::Timeout), false),
             () = self.journal.broken() => (None, false),
             () = self.world.hurry.cancelled() => (None, true),
-            () = async { while stretch.busy.next().await.is_some() {} } => (None, false),
+            () = async { while pass.busy.next().await.is_some() {} } => (None, false),
         };
         if let Some(ending) = ended {
-            return self.end(stretch, ending).await;
+            return self.end(pass, ending).await;
         }
         if hurried {
-            stretch.cut.cancel();
-            let settle = async { while stretch.busy.next().await.is_some() {} };
+            pass.cut.cancel();
+            let settle = async { while pass.busy.next().await.is_some() {} };
             let _abandoned = tokio::time::timeout(self.grace(), settle).await;
         }
-        drop(stretch);
+        drop(pass);
         self.journal.release();
         let _given_up_by_the_studio = self.journal.durable().await;
-        Drove::Interrupted
+        DriveResult::Interrupted
     }
 }
 

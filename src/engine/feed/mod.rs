@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::model::Id;
 use crate::model::event::{Entry, LaneId, Seq};
-use crate::model::telling::{Frame, Telling, Tokens, Told};
+use crate::model::telling::{Frame, Input, Telling, Tokens};
 
 /// How long a reader is waited for that is behind.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -158,7 +158,7 @@ impl Feed {
     pub fn stage(&self, entry: &Arc<Entry>) {
         let mut inner = self.inner.lock();
         inner.staged = entry.seq;
-        inner.telling.tell(&Told::Entry(Arc::clone(entry)));
+        inner.telling.tell(&Input::Entry(Arc::clone(entry)));
         inner.hold(entry.seq);
     }
 
@@ -177,7 +177,7 @@ impl Feed {
             count: 1,
             deltas: vec![Arc::clone(delta)],
         });
-        inner.telling.tell(&Told::Tokens(Arc::clone(&tokens)));
+        inner.telling.tell(&Input::Tokens(Arc::clone(&tokens)));
         let seen_with = inner.staged + u64::from(hold);
         inner.hold(seen_with);
         let durable = inner.durable;

@@ -46,11 +46,11 @@ mod tests {
     #[tokio::test]
     async fn those_who_wait_for_a_run_hear_of_it_and_of_all_runs_together() {
         let (remote, [one, two]) = (RemoteRuns::default(), [1, 2].map(|number| Id::v7(number, 0, number)));
-        let waits = async |of: Id, news: &dyn Fn()| {
+        let waits = async |of: Id, act: &dyn Fn()| {
             let notify = remote.watch(of);
             let mut moved = std::pin::pin!(notify.notified());
             moved.as_mut().enable();
-            news();
+            act();
             futures_util::poll!(moved).is_ready()
         };
         assert!(waits(one, &|| remote.moved(one)).await);

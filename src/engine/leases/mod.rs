@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Passing;
-use crate::engine::drive::{Drive, Drove, Signals};
+use crate::engine::drive::{Drive, DriveResult, Signals};
 use crate::engine::feed::Feed;
 use crate::engine::log::journal::{Journal, Ownership, Stored};
 use crate::engine::world::{Active, World};
@@ -37,7 +37,7 @@ pub use crate::engine::leases::worker::Working;
 /// The state before driving begins: the encoder, entries that readers may still need, unhandled failures.
 pub(super) struct Start {
     pub(super) telling: Telling,
-    pub(super) told: Vec<Arc<Entry>>,
+    pub(super) entries: Vec<Arc<Entry>>,
     pub(super) failed: Vec<(Fault, Arc<str>)>,
     /// What is stored of it.
     pub(super) stored: Stored,
@@ -86,19 +86,19 @@ impl ActiveRun {
     async fn serve(self, drive: Drive, fresh: bool) {
         let began = std::time::Instant::now();
         match std::panic::AssertUnwindSafe(drive_together(&self.journal, drive)).catch_unwind().await {
-            Ok(Drove::Requeued) => {
+            Ok(DriveResult::Requeued) => {
                 Box::pin(self.hear_late_cancel()).await;
                 self.world.wake_workers();
                 self.tell_end(Status::Queued, began);
             }
-            Ok(Drove::Rested(status)) => {
+            Ok(DriveResult::Rested(status)) => {
                 if status.paused() {
                     Box::pin(self.hear_late_cancel()).await;
                 }
                 self.tell_end(status, began);
             }
-            Ok(Drove::Interrupted) => {}
-            Ok(Drove::Lost) => self.hand_over(),
+            Ok(DriveResult::Interrupted) => {}
+            Ok(DriveResult::Lost) => self.hand_over(),
             Err(_) => {
                 tracing::error!(run = %self.journal.run, "driving a run panicked; it is left for a takeover");
                 self.hand_over();
@@ -162,12 +162,12 @@ pub(super) fn drive_here(
     definitions: Arc<Definitions>,
     prelude: Vec<Event>,
 ) -> Arc<Journal> {
-    let told = start.told.first().map_or(run.head, |entry| entry.seq - 1);
+    let told = start.entries.first().map_or(run.head, |entry| entry.seq - 1);
     let limit = usize::try_from(world.config.limits.stream_buffer_kb).unwrap_or(1024) * 1024;
     let queued = ownership.mode == "async";
     let progress = !queued || world.config.async_progress.enabled;
     let feed = Arc::new(Feed::new(Arc::clone(&tenant), progress, start.telling, told, token_rows, limit));
-    for entry in &start.told {
+    for entry in &start.entries {
         feed.stage(entry);
     }
     let fresh = matches!(start.stored, Stored::Nothing(_));
@@ -208,9 +208,9 @@ const AGAIN: Duration = Duration::from_millis(50);
 const MIDDLE: Duration = Duration::from_millis(500);
 
 /// Drives a run; what it appends until it has to wait goes to the writer at once, as one piece.
-async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> Drove {
+async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> DriveResult {
     let mut drive = std::pin::pin!(drive.run());
-    std::future::poll_fn(|context| journal.further(|| drive.as_mut().poll(context)).unwrap_or(Poll::Ready(Drove::Lost))).await
+    std::future::poll_fn(|context| journal.further(|| drive.as_mut().poll(context)).unwrap_or(Poll::Ready(DriveResult::Lost))).await
 }
 
 impl World {
@@ -220,7 +220,7 @@ impl World {
             let _set_before = self.runtime.set(runtime);
         }
         if !self.keeps_nothing() {
-            self.hear_news();
+            self.listen();
         }
         let world = Arc::clone(self);
         self.spawn(async move { world.keep_leases().await });
@@ -232,7 +232,7 @@ impl World {
         }
         if self.config.worker.in_process {
             self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
-            self.spawn(Arc::clone(self).drop_told_text(self.stopping.clone()));
+            self.spawn(Arc::clone(self).delete_expired_text(self.stopping.clone()));
             self.spawn(Arc::clone(self).serve_itself());
         }
     }

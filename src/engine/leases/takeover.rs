@@ -203,7 +203,7 @@ impl World {
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(loaded.known());
         let (telling, passing) = (loaded.telling(self, false), Passing::since(&*self.clock, self.clock.now()));
-        let start = Start { telling, told: Vec::new(), failed: loaded.failed(), stored, place, passing };
+        let start = Start { telling, entries: Vec::new(), failed: loaded.failed(), stored, place, passing };
         let began = run.status == Status::Queued || !taken_over;
         let rests = row.takeovers >= queue::RESTS;
         let (takeovers, doubts) = (queue::takeovers(row.takeovers), run.in_doubt());

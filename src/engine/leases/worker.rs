@@ -71,7 +71,7 @@ enum Took {
 }
 
 impl World {
-    /// Works until it is told to stop, or until `working` says that it is done; runs under way are left at work here. `told` hears of
+    /// Works until it is told to stop, or until `working` says that it is done; runs under way are left at work here. `report` hears of
     /// each run that was taken and that this process is done with, also later.
     ///
     /// # Errors
@@ -80,12 +80,12 @@ impl World {
         self: &Arc<Self>,
         working: Working,
         stop: CancellationToken,
-        told: impl Fn(Finished) + Send + Sync + 'static,
+        report: impl Fn(Finished) + Send + Sync + 'static,
     ) -> Result<()> {
         if working.once {
-            return self.take_one(&working.queue, stop, told).await;
+            return self.take_one(&working.queue, stop, report).await;
         }
-        let room = Room::new(working.concurrency, Some(Arc::new(told)));
+        let room = Room::new(working.concurrency, Some(Arc::new(report)));
         let until = self.stopping.child_token();
         let worker = Worker { queue: Some(&working.queue), room: &room, until_empty: working.until_empty, stop: until.clone() };
         if !working.until_empty {
@@ -128,7 +128,7 @@ impl World {
     /// Reads documents and drops old text, beside the runs.
     async fn look_after_others(self: Arc<Self>, stop: CancellationToken) {
         let reader = crate::knowledge::Worker { stopping: stop.clone(), ..self.reader() };
-        tokio::join!(Arc::clone(&self.knowledge).work(reader), Arc::clone(&self).drop_told_text(stop.clone()));
+        tokio::join!(Arc::clone(&self.knowledge).work(reader), Arc::clone(&self).delete_expired_text(stop.clone()));
     }
 
     /// Takes runs as they come.
@@ -182,7 +182,7 @@ impl World {
     /// Waits until there may be something to take, and room for it.
     async fn wait_for_more(&self, worker: &Worker<'_>, next: &mut Next, wake: &mut watch::Receiver<()>) -> Result<()> {
         worker.stop.run_until_cancelled(worker.room.wait()).await;
-        let look = if self.store.hears() { LOOK_FOR_LOST } else { LOOK };
+        let look = if self.store.has_notifications() { LOOK_FOR_LOST } else { LOOK };
         while !next.queued && next.abandoned > Instant::now() && !worker.stop.is_cancelled() {
             let due = match worker.queue.map(str::to_owned) {
                 Some(name) => self.store.read(move |tx| queue::due_at(tx, &name)).await?,
@@ -205,16 +205,16 @@ impl World {
         self: &Arc<Self>,
         queue: &str,
         stop: CancellationToken,
-        told: impl Fn(Finished) + Send + Sync + 'static,
+        report: impl Fn(Finished) + Send + Sync + 'static,
     ) -> Result<()> {
         let began = std::time::Instant::now();
-        let told = Arc::new(told);
+        let report = Arc::new(report);
         let heard = Arc::new(Mutex::new(false));
         let listener = {
-            let (told, heard) = (Arc::clone(&told), Arc::clone(&heard));
+            let (report, heard) = (Arc::clone(&report), Arc::clone(&heard));
             move |finished| {
                 *heard.lock() = true;
-                told(finished);
+                report(finished);
             }
         };
         let mut places = Room::new(1, Some(Arc::new(listener))).places(1);
@@ -242,7 +242,7 @@ impl World {
         }
         let row = self.store.read(move |tx| runs::get(tx, &tenant, &run)).await?;
         let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
-        told(Finished { run, status, millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) });
+        report(Finished { run, status, millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) });
         Ok(())
     }
 

@@ -94,7 +94,7 @@ pub(in crate::engine) fn after(world: &World, core: &mut Core, entry: &Entry, ch
 
 /// What the run's row says.
 pub(in crate::engine) fn row(world: &World, run: &Run, journal: &Journal, released: bool, now: Timestamp) -> RunUpdate {
-    let mut row = row_of(world, run, journal.ownership(), journal.last_told(), now);
+    let mut row = row_of(world, run, journal.ownership(), journal.last_ordered_number(), now);
     if released {
         row.owner = None;
         row.lease_until = row.lease_until.map(|_| Timestamp(0));

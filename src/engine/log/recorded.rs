@@ -17,7 +17,7 @@ pub(in crate::engine) fn recorded(world: &World, run: &Run, tenant: &str, defini
     }
     // A child also has an event when the queue retries its run, which is not a new attempt of the run.
     let attempt = |id: Id| if id == run.id { run.attempt } else { run.attempt.saturating_add(run.requeued) };
-    let event = |id: Id, status: Status, usage: Usage, entity: (EntityKind, Id), at: Option<Timestamp>| Told {
+    let event = |id: Id, status: Status, usage: Usage, entity: (EntityKind, Id), at: Option<Timestamp>| RecordedUsage {
         id,
         status: status.as_str(),
         attempt: attempt(id),
@@ -36,7 +36,7 @@ pub(in crate::engine) fn recorded(world: &World, run: &Run, tenant: &str, defini
         event(run.id, run.status, run.total(), (run.created.entity, run.created.entity_id), run.finished_at)
     });
     let currency = &world.config.usage.currency;
-    children.chain(itself).map(|told| told.json(currency, tenant, world.clock.id())).collect()
+    children.chain(itself).map(|usage_event| usage_event.json(currency, tenant, world.clock.id())).collect()
 }
 
 /// The usage event of an ended run whose log cannot be read.
@@ -44,7 +44,7 @@ pub(in crate::engine) fn of_row(world: &World, row: &RunRow, status: Status, at:
     if !world.config.usage.events.enabled {
         return Vec::new();
     }
-    let told = Told {
+    let usage_event = RecordedUsage {
         id: row.id,
         status: status.as_str(),
         attempt: row.attempt,
@@ -54,7 +54,7 @@ pub(in crate::engine) fn of_row(world: &World, row: &RunRow, status: Status, at:
         parent: None,
         at,
     };
-    vec![told.json(&world.config.usage.currency, &row.tenant, world.clock.id())]
+    vec![usage_event.json(&world.config.usage.currency, &row.tenant, world.clock.id())]
 }
 
 /// Child runs that an entry ended together with their run; others already had their event.
@@ -63,7 +63,7 @@ pub(in crate::engine) fn cut(run: &Run, at: Timestamp) -> Vec<Id> {
     run.children.iter().filter(|(_, child)| ended(child)).map(|(id, _)| *id).collect()
 }
 
-struct Told {
+struct RecordedUsage {
     id: Id,
     status: &'static str,
     attempt: u32,
@@ -74,7 +74,7 @@ struct Told {
     at: Timestamp,
 }
 
-impl Told {
+impl RecordedUsage {
     fn json(&self, currency: &str, tenant: &str, event_id: Id) -> Value {
         let tokens = &self.usage.tokens;
         json!({

@@ -18,7 +18,7 @@ use crate::model::graph::NodeKind;
 use crate::model::run::{Call, OpenStep, Run};
 use crate::model::trace_context::TraceContext;
 use crate::model::{Id, Timestamp};
-use crate::observe::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
+use crate::observe::{Content, End, Piece, RunFacts, TOOL_ERROR, Work, root_id, span_id};
 use crate::store::runs::RunRow;
 use crate::sync::Mutex;
 
@@ -30,7 +30,7 @@ pub(in crate::engine) struct Watch(Mutex<Watched>);
 struct Watched {
     facts: Option<Arc<RunFacts>>,
     begun: HashMap<Id, Timestamp>,
-    said: HashMap<Id, Said>,
+    said: HashMap<Id, Content>,
     /// Pieces of a run that is not stored yet.
     early: Vec<Piece>,
 }
@@ -38,7 +38,7 @@ struct Watched {
 impl Watch {
     /// What a model was sent, until its call ends.
     pub(in crate::engine) fn hear(&self, span: Id, sent: Vec<Message>, answer: Option<Message>) {
-        self.0.lock().said.insert(span, Said::Chat { sent, answer });
+        self.0.lock().said.insert(span, Content::Chat { sent, answer });
     }
 
     /// The run is stored: others may know of it.
@@ -52,16 +52,16 @@ impl Watch {
 pub(in crate::engine) fn tell(world: &World, core: &Core, entry: &Entry, journal: &Journal) {
     if world.observer.watches() {
         let stored = world.keeps_nothing() || journal.is_begun();
-        let told = Told { tenant: &journal.tenant, watch: journal.watch(), masking: journal.masking(), stored, definitions: None };
-        SpanWriter { world, run: &core.run, told, lane: entry.lane, at: entry.at }.tell(entry);
+        let context = RunContext { tenant: &journal.tenant, watch: journal.watch(), masking: journal.masking(), stored, definitions: None };
+        SpanWriter { world, run: &core.run, context, lane: entry.lane, at: entry.at }.tell(entry);
     }
 }
 
 /// The same for an entry of a run that no process executes; it is sent once the entry is stored ([`Watch::begun`]).
 pub(in crate::engine) fn tell_resting(world: &World, run: &Run, entry: &Entry, tenant: &Arc<str>, watch: &Watch, definitions: &Definitions) {
     if world.observer.watches() {
-        let told = Told { tenant, watch, masking: &Masking::of(world, run), stored: false, definitions: Some(definitions) };
-        SpanWriter { world, run, told, lane: entry.lane, at: entry.at }.tell(entry);
+        let context = RunContext { tenant, watch, masking: &Masking::of(world, run), stored: false, definitions: Some(definitions) };
+        SpanWriter { world, run, context, lane: entry.lane, at: entry.at }.tell(entry);
     }
 }
 
@@ -124,7 +124,7 @@ fn failed(fault: &Fault) -> End {
 }
 
 /// Whose run it is, and what is remembered of it.
-struct Told<'a> {
+struct RunContext<'a> {
     tenant: &'a Arc<str>,
     watch: &'a Watch,
     masking: &'a Masking,
@@ -138,7 +138,7 @@ struct Told<'a> {
 struct SpanWriter<'a> {
     world: &'a World,
     run: &'a Run,
-    told: Told<'a>,
+    context: RunContext<'a>,
     lane: LaneId,
     at: Timestamp,
 }
@@ -149,7 +149,7 @@ impl SpanWriter<'_> {
             Event::StepRan(ran) => self.ran(ran),
             Event::StepStarted(_) | Event::StepRetrying { .. } | Event::StepFailed { .. } => self.cut_calls(self.open()),
             Event::StepCompleted(done) => self.completed(done),
-            Event::CallStarted(call) => drop(self.told.watch.0.lock().begun.insert(call.span, entry.at)),
+            Event::CallStarted(call) => drop(self.context.watch.0.lock().begun.insert(call.span, entry.at)),
             Event::CallFinished(call) => self.call(call),
             Event::Measured(measured) => self.measured(measured),
             Event::Completed { output, reply } => self.over(End::Well, None, Some(((**output).clone().into(), reply.clone()))),
@@ -178,18 +178,18 @@ impl SpanWriter<'_> {
     }
 
     fn take(&self, mut piece: Piece) {
-        self.told.masking.mask(|masks| {
+        self.context.masking.mask(|masks| {
             match &mut piece.said {
                 None => {}
-                Some(Said::Chat { sent, answer }) => sent.iter_mut().chain(answer).for_each(|message| masks.message(message)),
-                Some(Said::Values { input, output }) => input.iter_mut().chain(output).for_each(|value| masks.value(value)),
+                Some(Content::Chat { sent, answer }) => sent.iter_mut().chain(answer).for_each(|message| masks.message(message)),
+                Some(Content::Values { input, output }) => input.iter_mut().chain(output).for_each(|value| masks.value(value)),
             }
             if let End::Failed { message, .. } = &mut piece.end {
                 masks.text(message);
             }
         });
-        let mut watched = self.told.watch.0.lock();
-        if self.told.stored {
+        let mut watched = self.context.watch.0.lock();
+        if self.context.stored {
             self.world.observer.take(piece);
         } else {
             watched.early.push(piece);
@@ -197,7 +197,7 @@ impl SpanWriter<'_> {
     }
 
     fn facts(&self) -> Arc<RunFacts> {
-        let mut watched = self.told.watch.0.lock();
+        let mut watched = self.context.watch.0.lock();
         Arc::clone(watched.facts.get_or_insert_with(|| {
             let (run, created) = (self.run, &self.run.created);
             Arc::new(RunFacts {
@@ -209,7 +209,7 @@ impl SpanWriter<'_> {
                 name: created.entity_name.clone(),
                 thread: created.thread,
                 user: created.user.as_ref().and_then(names::user_id),
-                tenant: Arc::clone(self.told.tenant),
+                tenant: Arc::clone(self.context.tenant),
                 began_in: created.trace.clone(),
             })
         }))
@@ -247,8 +247,8 @@ impl SpanWriter<'_> {
     }
 
     fn agent(&self, node: &str, title: String) -> (Work, String) {
-        let pinned = if self.told.definitions.is_none() { self.world.pinned(self.run.id).unwrap_or_default() } else { Arc::default() };
-        let (id, name) = names::agent_of(self.run, node, self.told.definitions.unwrap_or(&pinned));
+        let pinned = if self.context.definitions.is_none() { self.world.pinned(self.run.id).unwrap_or_default() } else { Arc::default() };
+        let (id, name) = names::agent_of(self.run, node, self.context.definitions.unwrap_or(&pinned));
         let stored = id != self.run.created.entity_id;
         let work = Work::Agent { id: stored.then_some(id), child: None };
         (work, if stored { name } else { title })
@@ -260,7 +260,7 @@ impl SpanWriter<'_> {
         let mut piece = self.step(self.lane, ran.step, &ran.node);
         piece.facts.push(("studio.handle", json!(handle)));
         piece.facts.extend(ran.iteration.map(|iteration| ("studio.iteration", json!(iteration))));
-        piece.said = self.wanted(|| Said::Values { input: None, output: Some(json!(change)) });
+        piece.said = self.wanted(|| Content::Values { input: None, output: Some(json!(change)) });
         self.take(piece);
     }
 
@@ -292,11 +292,11 @@ impl SpanWriter<'_> {
         if let Some(fault) = &done.error {
             piece.end = failed(fault);
         }
-        piece.said = self.wanted(|| Said::Values { input: None, output: Some(json!(done.change)) });
+        piece.said = self.wanted(|| Content::Values { input: None, output: Some(json!(done.change)) });
         self.take(piece);
     }
 
-    fn wanted(&self, said: impl FnOnce() -> Said) -> Option<Said> {
+    fn wanted(&self, said: impl FnOnce() -> Content) -> Option<Content> {
         self.world.observer.wants_content().then(said)
     }
 
@@ -346,7 +346,7 @@ impl SpanWriter<'_> {
         piece.response_model.clone_from(&call.response_model);
         piece.first_piece_ms = call.first_piece_ms;
         let heard = {
-            let mut watched = self.told.watch.0.lock();
+            let mut watched = self.context.watch.0.lock();
             watched.begun.remove(&open.span);
             watched.said.remove(&open.span)
         };
@@ -370,14 +370,14 @@ impl SpanWriter<'_> {
         self.take(piece);
     }
 
-    fn values(&self, open: &CallStarted, outcome: &CallOutcome) -> Option<Said> {
+    fn values(&self, open: &CallStarted, outcome: &CallOutcome) -> Option<Content> {
         self.wanted(|| {
             let output = match outcome {
                 CallOutcome::Tool(outcome) => Some(Value::String(outcome.result.clone())),
                 CallOutcome::Value(value) if open.kind == CallKind::Retrieval => Some(value.clone()),
                 CallOutcome::Message(_) | CallOutcome::Asked(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
             };
-            Said::Values { input: open.arguments.clone(), output }
+            Content::Values { input: open.arguments.clone(), output }
         })
     }
 
@@ -385,7 +385,7 @@ impl SpanWriter<'_> {
     fn cut_calls(&self, step: Option<&OpenStep>) {
         for (step, call) in step.into_iter().flat_map(|step| step.calls.values().map(move |call| (step, call))) {
             let Call::Open(open) = call else { continue };
-            let begun = self.told.watch.0.lock().begun.remove(&open.span);
+            let begun = self.context.watch.0.lock().begun.remove(&open.span);
             let Some(begun) = begun else { continue };
             let mut piece = self.call_piece(step, open, None);
             (piece.started, piece.end) = (begun, End::Cut);
@@ -439,7 +439,7 @@ impl SpanWriter<'_> {
         piece.facts.push(("studio.waiting_ms", json!(run.waiting_ms)));
         piece.said = self.wanted(|| {
             let output = gave.map(|(output, reply)| reply.map_or(output, Value::String));
-            Said::Values { input: Some(json!(run.created.message)), output }
+            Content::Values { input: Some(json!(run.created.message)), output }
         });
         self.take(piece);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, of_llm, output_schema};
+use crate::engine::agent::{ConversationEnd, Profile, Scope, Shape, Speaker, ToolTable, of_llm, output_schema};
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::event::Change;
 use crate::model::parts::File;
@@ -25,8 +25,8 @@ pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
     let tools = ToolTable::default();
     let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
     match speaker.talk(messages).await? {
-        Spoken::Pause(reason) => Ok(StepEnd::Pause(reason)),
-        Spoken::Answer(answer) => {
+        ConversationEnd::Pause(reason) => Ok(StepEnd::Pause(reason)),
+        ConversationEnd::Answer(answer) => {
             let attachment_count = answer.messages.first().map_or(0, |message| message.attachments.len());
             let made = node.files_key.as_ref().map(|key| (Arc::clone(key), Arc::new(File::listed(&File::made_in(&answer.messages)))));
             let value = answer.value.unwrap_or(Value::String(answer.text));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::engine::calls::values::ValueCall;
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult, store_fault};
-use crate::knowledge::{Question, Scores, Trouble};
+use crate::knowledge::{Question, Scores, SearchFailure};
 use crate::model::event::{CallKind, Change, Fault, FaultCode, Warning};
 use crate::model::node::{OnMissing, RagNode};
 use crate::model::node::rerank::Rerank;
@@ -62,24 +62,24 @@ fn input(context: &StepContext) -> String {
 async fn question(context: &StepContext, node: &RagNode, asked: &SearchQuery) -> Result<Option<Question>, Fault> {
     let found = match &node.knowledge_base_id {
         Some(_) => context.world().knowledge.question(&context.run().tenant, asked).await,
-        None => Err(Trouble::Missing("none".to_owned())),
+        None => Err(SearchFailure::Missing("none".to_owned())),
     };
     match found {
         Ok(question) => Ok(Some(question)),
-        Err(Trouble::Missing(_)) if node.on_missing == OnMissing::Empty => Ok(None),
-        Err(trouble) => Err(fault(trouble)),
+        Err(SearchFailure::Missing(_)) if node.on_missing == OnMissing::Empty => Ok(None),
+        Err(failure) => Err(fault(failure)),
     }
 }
 
-fn fault(trouble: Trouble) -> Fault {
-    match trouble {
-        Trouble::Missing(name) => {
+fn fault(failure: SearchFailure) -> Fault {
+    match failure {
+        SearchFailure::Missing(name) => {
             let text = format!("the knowledge base ({name}) is not there; choose one in the node, or set `on_missing` to `empty`");
             Fault::new(FaultCode::KnowledgeBaseMissing, text)
         }
-        Trouble::Wrong(field, text) => Fault::new(FaultCode::KnowledgeBaseFailed, format!("{field}: {text}")),
-        Trouble::Provider(failure) => failed(failure.fault),
-        Trouble::Store(error) => store_fault(&error),
+        SearchFailure::Wrong(field, text) => Fault::new(FaultCode::KnowledgeBaseFailed, format!("{field}: {text}")),
+        SearchFailure::Provider(failure) => failed(failure.fault),
+        SearchFailure::Store(error) => store_fault(&error),
     }
 }
 

@@ -25,7 +25,7 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
         None => call(context, node, id).await?,
     };
     if outcome.is_error {
-        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
+        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), result_text(outcome.result)));
     }
     let mut written = json!({"name": outcome.name, "result": value_of(outcome.result)});
     add_files(&mut written, &outcome.files);
@@ -63,7 +63,7 @@ pub(super) fn must_fit(name: &str, tool: &BoundTool, arguments: &Value) -> Resul
 }
 
 /// The message of a failure in the form `{"error": text}`.
-fn told(result: String) -> String {
+fn result_text(result: String) -> String {
     let parsed: Option<Value> = serde_json::from_str(&result).ok();
     parsed.and_then(|value| Some(value.get("error")?.as_str()?.to_owned())).unwrap_or(result)
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::event::{Entry, Event};
 use crate::model::run::{Run, Status};
-use crate::model::telling::Told;
+use crate::model::telling::Input;
 use crate::store::log::Append;
 use crate::store::runs;
 use crate::store::runs::{RunRow, queue};
@@ -160,7 +160,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
     let (mut entries, watch) = (Vec::with_capacity(events.len()), Watch::default());
     for (seq, event) in (head + 1..).zip(events) {
         let entry = Arc::new(Entry { seq, at: now, lane: 0, event });
-        telling.tell(&Told::Entry(Arc::clone(&entry)));
+        telling.tell(&Input::Entry(Arc::clone(&entry)));
         spans::tell_resting(world, &run, &entry, tenant, &watch, &loaded.definitions);
         run.apply(&entry);
         entries.push(entry);

@@ -190,8 +190,8 @@ impl Fresh {
     }
 
     fn made(&self, world: &World, started: &Started) -> Made {
-        let key = self.key.clone().map(|key| (key, started.told()));
-        Made { row: self.row(world), reply: None, message: thread_messages::beginning(world, &self.run, &self.told_created().message), key }
+        let key = self.key.clone().map(|key| (key, started.accepted_json()));
+        Made { row: self.row(world), reply: None, message: thread_messages::beginning(world, &self.run, &self.created_event().message), key }
     }
 
     fn parts(&self) -> Vec<(PartHash, Arc<str>)> {
@@ -216,7 +216,7 @@ impl Fresh {
             status: run.status.as_str().to_owned(),
             mode: ownership.mode.to_owned(),
             user_id: created.user.as_ref().and_then(names::user_id),
-            input_preview: names::preview(&self.told_created().message),
+            input_preview: names::preview(&self.created_event().message),
             graph: Some(Arc::clone(&self.pinned.graph.0)),
             created_at: run.created_at,
             started_at: run.started_at,
@@ -232,7 +232,7 @@ impl Fresh {
             owner: (!created.queued).then(|| ownership.owner.to_string()),
             lease_until: if created.queued { None } else { leases::lease(world) },
             takeovers: 0,
-            last_event_id: if created.queued { self.told(world).ordered.last } else { 0 },
+            last_event_id: if created.queued { self.telling_with_entries(world).ordered.last } else { 0 },
             attempt: 1,
             own: run.own,
             total: run.own,
@@ -245,14 +245,14 @@ impl Fresh {
     }
 
     /// The first entry as it is stored and published.
-    fn told_created(&self) -> &Created {
+    fn created_event(&self) -> &Created {
         match self.entries.first().map(|entry| &entry.event) {
             Some(Event::Created(created)) => created,
             Some(_) | None => &self.run.created,
         }
     }
 
-    fn told(&self, world: &World) -> Telling {
+    fn telling_with_entries(&self, world: &World) -> Telling {
         let mut telling = self.telling(world);
         tell_all(&mut telling, &self.entries, &[]);
         telling
@@ -265,14 +265,14 @@ impl Fresh {
     /// Of a run that leaves nothing behind, only its key is kept.
     async fn keep_key(&self, world: &World, started: &Started) -> Result<()> {
         let Some(key) = self.key.clone() else { return Ok(()) };
-        let (tenant, answer, now) = (Arc::clone(&self.tenant), started.told(), self.run.created_at);
+        let (tenant, answer, now) = (Arc::clone(&self.tenant), started.accepted_json(), self.run.created_at);
         Ok(world.store.write(move |tx| request_keys::keep(tx, &tenant, &key, &answer, now)).await?)
     }
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
     fn drive(self, world: &Arc<World>, stored: Stored) {
         let (telling, passing) = (self.telling(world), self.passing);
-        let start = leases::Start { telling, told: self.entries, failed: Vec::new(), stored, place: None, passing };
+        let start = leases::Start { telling, entries: self.entries, failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, self.run, start, 0, self.tenant, self.ownership, self.pinned.read, Vec::new());
     }
 }

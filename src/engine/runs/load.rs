@@ -12,7 +12,7 @@ use crate::model::agent::Definitions;
 use crate::model::event::{Answer, Created, Entry, Event, Fault, PureOutcome, Seq};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
-use crate::model::telling::{Telling, Tokens, Told};
+use crate::model::telling::{Input, Telling, Tokens};
 use crate::store::log::{Hash, Known, TokenRow, parts};
 use crate::store::runs::RunRow;
 use crate::store::{StoreError, Tx, log, runs};
@@ -51,8 +51,8 @@ pub async fn load(world: &Arc<World>, tenant: &str, id: &str) -> Result<Loaded> 
     let run: Id = id.parse().map_err(|_| Error::not_found("run", id))?;
     let (tenant, hands) = (tenant.to_owned(), Arc::clone(world));
     let found = world.store.read(move |tx| read(tx, &hands, &tenant, run)).await?;
-    let Some((row, story)) = found else { return Err(Error::not_found("run", id)) };
-    story.loaded(world, row)
+    let Some((row, stored)) = found else { return Err(Error::not_found("run", id)) };
+    stored.loaded(world, row)
 }
 
 /// Refuses to act on a child run alone.
@@ -71,24 +71,24 @@ const TOGETHER: u64 = 16 << 20;
 /// A store that is closed; each run may be unreadable for itself, and stops no other.
 pub(in crate::engine) async fn load_all(world: &Arc<World>, rows: &Arc<[RunRow]>) -> Result<Vec<Result<Loaded>>> {
     let (hands, rows) = (Arc::clone(world), Arc::clone(rows));
-    let stories = world.store.read(move |tx| {
+    let all_stored = world.store.read(move |tx| {
         let (mut read, mut weight) = (Vec::new(), 0);
         for row in rows.iter() {
             if weight > TOGETHER {
                 break;
             }
-            let story = Story::read(tx, &hands, row);
-            weight += story.as_ref().map_or(0, |story| story.weight);
-            read.push((row.clone(), story));
+            let stored = StoredParts::read(tx, &hands, row);
+            weight += stored.as_ref().map_or(0, |stored| stored.weight);
+            read.push((row.clone(), stored));
         }
         Ok(read)
     });
-    let loaded = |(row, story): (RunRow, std::result::Result<Story, StoreError>)| {
-        let (run, story) = (row.id, story?);
-        let read = std::panic::catch_unwind(AssertUnwindSafe(|| story.loaded(world, row)));
+    let loaded = |(row, stored): (RunRow, std::result::Result<StoredParts, StoreError>)| {
+        let (run, stored) = (row.id, stored?);
+        let read = std::panic::catch_unwind(AssertUnwindSafe(|| stored.loaded(world, row)));
         read.unwrap_or_else(|_| Err(unreadable(run, FAULT)))
     };
-    Ok(stories.await?.into_iter().map(loaded).collect())
+    Ok(all_stored.await?.into_iter().map(loaded).collect())
 }
 
 /// The error for a panic while a run is loaded.
@@ -98,21 +98,21 @@ pub(in crate::engine) fn unreadable(run: Id, why: &str) -> Error {
     Error::internal(format!("run {run} cannot be read: {why}; nothing was changed"))
 }
 
-fn read(tx: &mut Tx<'_>, world: &World, tenant: &str, run: Id) -> std::result::Result<Option<(RunRow, Story)>, StoreError> {
+fn read(tx: &mut Tx<'_>, world: &World, tenant: &str, run: Id) -> std::result::Result<Option<(RunRow, StoredParts)>, StoreError> {
     let Some(mut row) = runs::get(tx, tenant, &run)? else { return Ok(None) };
     let Some(parent) = row.parent else {
-        let story = Story::read(tx, world, &row)?;
-        return Ok(Some((row, story)));
+        let stored = StoredParts::read(tx, world, &row)?;
+        return Ok(Some((row, stored)));
     };
     // The parent's log contains the entries of a child.
     let Some(above) = runs::get(tx, tenant, &parent)? else { return Ok(None) };
     row.parent = Some(above.id);
-    let story = Story::read(tx, world, &above)?;
-    Ok(Some((row, story)))
+    let stored = StoredParts::read(tx, world, &above)?;
+    Ok(Some((row, stored)))
 }
 
 /// What is stored of a run beside its row.
-struct Story {
+struct StoredParts {
     entries: Vec<Entry>,
     hash: Option<Hash>,
     tokens: Vec<TokenRow>,
@@ -121,7 +121,7 @@ struct Story {
     weight: u64,
 }
 
-impl Story {
+impl StoredParts {
     fn read(tx: &mut Tx<'_>, world: &World, row: &RunRow) -> std::result::Result<Self, StoreError> {
         let (entries, hash) = log::whole(tx, row.no)?;
         // Nothing was published of a run that waits for its first worker.
@@ -265,11 +265,11 @@ pub fn tell_all(telling: &mut Telling, entries: &[Arc<Entry>], tokens: &[Arc<Tok
     let mut tokens = tokens.iter().peekable();
     for entry in entries {
         while let Some(earlier) = tokens.next_if(|tokens| tokens.after < entry.seq) {
-            telling.tell(&Told::Tokens(Arc::clone(earlier)));
+            telling.tell(&Input::Tokens(Arc::clone(earlier)));
         }
-        telling.tell(&Told::Entry(Arc::clone(entry)));
+        telling.tell(&Input::Entry(Arc::clone(entry)));
     }
     for rest in tokens {
-        telling.tell(&Told::Tokens(Arc::clone(rest)));
+        telling.tell(&Input::Tokens(Arc::clone(rest)));
     }
 }

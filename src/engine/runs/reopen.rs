@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::model::Id;
 use crate::model::event::{Answer, EntityKind, Entry, Event, LaneId};
 use crate::model::run::{Run, Status};
-use crate::model::telling::Told;
+use crate::model::telling::Input;
 use crate::store::log::{self, Append, Appended, Known};
 use crate::store::runs::queue;
 use crate::store::upkeep::request_keys::{self, RequestKey};
@@ -51,7 +51,7 @@ pub(in crate::engine) async fn go_on(
     let (head, messages, files) = (run.head, thread_messages::answer_message(world, &run, &entry), files_of(&event));
     let before = ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
-    telling.tell(&Told::Entry(Arc::clone(&entry)));
+    telling.tell(&Input::Entry(Arc::clone(&entry)));
     let row = projection::row_of(world, &run, &ownership, telling.ordered.last, at);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.messages = messages;
@@ -65,7 +65,7 @@ pub(in crate::engine) async fn go_on(
     append.outbox = crate::engine::log::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
     let status = if queued { Status::Queued } else { Status::Running };
     let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
-    let kept = key.map(|key| (key.clone(), started.told()));
+    let kept = key.map(|key| (key.clone(), started.accepted_json()));
     let stands = append.row.standing();
     let alone_on = (run.created.entity == EntityKind::Agent).then_some(run.created.thread);
     let _until_it_is_driven = Taking::new(world);
@@ -76,7 +76,7 @@ pub(in crate::engine) async fn go_on(
         let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let stored = Stored::Whole(Some(known));
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None, passing };
+        let start = Start { telling: loaded.telling(world, false), entries: vec![entry], failed: Vec::new(), stored, place: None, passing };
         leases::drive_here(world, run, start, rows, Arc::clone(tenant), ownership, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))

@@ -17,7 +17,7 @@ const AT_ONCE: usize = 100;
 
 impl World {
     /// Deletes streamed text after `async_progress.ttl`, until it is stopped.
-    pub(in crate::engine) async fn drop_told_text(self: Arc<Self>, stop: CancellationToken) {
+    pub(in crate::engine) async fn delete_expired_text(self: Arc<Self>, stop: CancellationToken) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}

@@ -5,7 +5,7 @@ use std::io;
 
 /// A descriptor to watch.
 #[cfg(unix)]
-pub(super) struct Lamp {
+pub(super) struct ReadableDescriptor {
     /// Readable while lit.
     reading: std::os::fd::OwnedFd,
     /// What lights it; none when the reading end does so itself.
@@ -15,7 +15,7 @@ pub(super) struct Lamp {
 }
 
 #[cfg(unix)]
-impl Lamp {
+impl ReadableDescriptor {
     /// A single descriptor, where the system has such; it is not handed out for good.
     #[cfg(target_os = "linux")]
     pub(super) fn single() -> io::Result<Self> {
@@ -81,7 +81,7 @@ impl Lamp {
         }
     }
 
-    /// The descriptor, which stays this lamp's.
+    /// The descriptor, which stays this object's.
     pub(super) fn descriptor(&self) -> i32 {
         use std::os::fd::AsRawFd as _;
         self.reading.as_raw_fd()
@@ -118,10 +118,10 @@ fn quiet(socket: &std::os::unix::net::UnixStream) -> io::Result<()> {
 
 /// Systems without descriptors have none.
 #[cfg(not(unix))]
-pub(super) struct Lamp(std::convert::Infallible);
+pub(super) struct ReadableDescriptor(std::convert::Infallible);
 
 #[cfg(not(unix))]
-impl Lamp {
+impl ReadableDescriptor {
     pub(super) fn single() -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -140,7 +140,7 @@ impl Engine {
             may_wait()?;
         }
         self.used.store(true, Ordering::Release);
-        self.news().take(timeout_ms, room)
+        self.notification().take(timeout_ms, room)
     }
 
     /// A descriptor, for good, that is readable while a stream has new data; -1 if the system has no descriptors.
@@ -148,7 +148,7 @@ impl Engine {
         self.answered_here()?;
         // The child of a fork must not watch the socket of its parent.
         self.used.store(true, Ordering::Release);
-        self.news().descriptor()
+        self.notification().descriptor()
     }
 
     /// Declares what the host answers, and by whom.
@@ -208,7 +208,7 @@ impl Engine {
         }
         self.hosting.close(waits.then_some(until));
         self.closed.store(true, Ordering::Release);
-        self.news().close();
+        self.notification().close();
         logging::tell_host(&self.hosting, until, None);
         if used {
             self.studio.stop_runtime(if waits { left() } else { Duration::ZERO });
@@ -255,8 +255,8 @@ impl Engine {
         &self.hosting
     }
 
-    pub(super) fn news(&self) -> &Arc<Notification> {
-        self.hosting.news()
+    pub(super) fn notification(&self) -> &Arc<Notification> {
+        self.hosting.notification()
     }
 
     pub(super) fn runtime(&self) -> Result<tokio::runtime::Handle, Fault> {

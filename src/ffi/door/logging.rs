@@ -34,13 +34,13 @@ struct Telling {
     wanted: AtomicBool,
     sinks: Mutex<Sinks>,
     lines: Mutex<Option<SyncSender<Value>>>,
-    told: Mutex<Told>,
+    counts: Mutex<DeliveryCounts>,
     heard: Condvar,
 }
 
 /// The numbers of started and finished deliveries.
 #[derive(Default)]
-struct Told {
+struct DeliveryCounts {
     begun: u64,
     ended: u64,
 }
@@ -50,26 +50,26 @@ struct Underway<'a>(&'a Telling);
 
 impl Drop for Underway<'_> {
     fn drop(&mut self) {
-        self.0.told.lock().ended += 1;
+        self.0.counts.lock().ended += 1;
         self.0.heard.notify_all();
     }
 }
 
 impl Telling {
     fn new() -> Self {
-        Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), told: Mutex::default(), heard: Condvar::new() }
+        Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), counts: Mutex::default(), heard: Condvar::new() }
     }
 
     /// Waits until the current delivery of a log line has ended, or until then.
     fn wait(&self, until: Instant) {
-        let mut told = self.told.lock();
-        let begun = told.begun;
-        while told.ended < begun {
+        let mut counts = self.counts.lock();
+        let begun = counts.begun;
+        while counts.ended < begun {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            told = self.heard.wait_timeout(told, left);
+            counts = self.heard.wait_timeout(counts, left);
         }
     }
 }
@@ -134,7 +134,7 @@ fn start(telling: &'static Telling) {
 }
 
 fn tell(telling: &Telling, line: &Value) {
-    telling.told.lock().begun += 1;
+    telling.counts.lock().begun += 1;
     let _underway = Underway(telling);
     let (callback, hosts) = {
         let sinks = telling.sinks.lock();

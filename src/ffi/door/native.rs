@@ -58,7 +58,7 @@ pub async fn call(studio: &Studio, op: &str, request: &Value) -> Result<Value, R
 /// # Errors
 /// Every refusal; then no run is made.
 pub async fn run(studio: &Studio, request: &Value) -> Result<Events, Refused> {
-    told(studio, opened(studio, request, false).await)
+    events_of(studio, opened(studio, request, false).await)
 }
 
 /// Answers a pause: what `studio_resume` does.
@@ -66,7 +66,7 @@ pub async fn run(studio: &Studio, request: &Value) -> Result<Events, Refused> {
 /// # Errors
 /// Every refusal; a refused answer changes nothing.
 pub async fn resume(studio: &Studio, request: &Value) -> Result<Events, Refused> {
-    told(studio, opened(studio, request, true).await)
+    events_of(studio, opened(studio, request, true).await)
 }
 
 async fn opened(studio: &Studio, request: &Value, resumes: bool) -> Result<Ready, Fault> {
@@ -79,7 +79,7 @@ fn refused(studio: &Studio, fault: Fault) -> Refused {
     Refused { code, problem }
 }
 
-fn told(studio: &Studio, ready: Result<Ready, Fault>) -> Result<Events, Refused> {
+fn events_of(studio: &Studio, ready: Result<Ready, Fault>) -> Result<Events, Refused> {
     let ready = ready.map_err(|fault| refused(studio, fault))?;
     Ok(Events { studio: studio.clone(), ready, frames: VecDeque::new(), over: false })
 }

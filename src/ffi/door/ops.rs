@@ -54,7 +54,7 @@ struct Route {
 }
 
 /// How an operation is done.
-enum Way {
+enum Handler {
     Names,
     About,
     Start,
@@ -70,12 +70,12 @@ enum Way {
     UsageRebuild,
 }
 
-const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
-    Way::Route(Route { method: Method::GET, path, query })
+const fn get(path: &'static str, query: &'static [&'static str]) -> Handler {
+    Handler::Route(Route { method: Method::GET, path, query })
 }
 
-const fn post(path: &'static str) -> Way {
-    Way::Route(Route { method: Method::POST, path, query: &[] })
+const fn post(path: &'static str) -> Handler {
+    Handler::Route(Route { method: Method::POST, path, query: &[] })
 }
 
 const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
@@ -108,31 +108,31 @@ impl Op {
         Self::Command,
     ];
 
-    fn row(self) -> (&'static str, Way) {
+    fn row(self) -> (&'static str, Handler) {
         match self {
-            Self::Ops => ("ops", Way::Names),
-            Self::About => ("about", Way::About),
-            Self::Start => ("start", Way::Start),
-            Self::Health => ("health", Way::Health),
-            Self::Backup => ("backup", Way::Backup),
+            Self::Ops => ("ops", Handler::Names),
+            Self::About => ("about", Handler::About),
+            Self::Start => ("start", Handler::Start),
+            Self::Health => ("health", Handler::Health),
+            Self::Backup => ("backup", Handler::Backup),
             Self::TraceGet => ("trace.get", get("/api/runs/{trace_id}", &["include", "snapshots", "payloads"])),
             Self::TraceList => ("trace.list", get("/api/runs", RUN_FILTERS)),
             Self::RunCancel => ("run.cancel", post("/api/runs/{trace_id}/cancel")),
             Self::RunRetry => ("run.retry", post("/api/runs/{trace_id}/retry")),
             Self::ThreadList => ("thread.list", get("/api/threads", THREADS)),
             Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
-            Self::UsageQuery => ("usage.query", Way::UsageQuery),
-            Self::UsageRun => ("usage.run", Way::UsageRun),
-            Self::UsageRebuild => ("usage.rebuild", Way::UsageRebuild),
+            Self::UsageQuery => ("usage.query", Handler::UsageQuery),
+            Self::UsageRun => ("usage.run", Handler::UsageRun),
+            Self::UsageRebuild => ("usage.rebuild", Handler::UsageRebuild),
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
-            Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
-            Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
+            Self::WorkflowSave => ("workflow.save", Handler::Save("/api/workflows")),
+            Self::AgentSave => ("agent.save", Handler::Save("/api/agents")),
             Self::TemplateList => ("template.list", get("/api/templates", &["type", "complexity", "category", "tag", "q"])),
             Self::TemplateGet => ("template.get", get("/api/templates/{type}/{id}", &[])),
             Self::TemplateInstall => ("template.install", post("/api/templates/{type}/{id}/install")),
-            Self::ClassRegister => ("class.register", Way::ClassRegister),
-            Self::WorkerStep => ("worker.step", Way::WorkerStep),
-            Self::Command => ("command", Way::Command),
+            Self::ClassRegister => ("class.register", Handler::ClassRegister),
+            Self::WorkerStep => ("worker.step", Handler::WorkerStep),
+            Self::Command => ("command", Handler::Command),
         }
     }
 
@@ -155,25 +155,25 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
 /// As `call`, of what was read already.
 pub(super) async fn answer(studio: &Studio, op: Op, request: Map<String, Value>) -> Result<Vec<u8>, Fault> {
     match op.row().1 {
-        Way::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
-        Way::About => Ok(about(studio).to_string().into_bytes()),
-        Way::Start => {
+        Handler::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
+        Handler::About => Ok(about(studio).to_string().into_bytes()),
+        Handler::Start => {
             studio.start_workers()?;
             Ok(b"{}".to_vec())
         }
-        Way::Health => health(studio, request).await,
-        Way::Backup => backup(studio, &request).await,
-        Way::Route(Route { method, path, query }) => {
+        Handler::Health => health(studio, request).await,
+        Handler::Backup => backup(studio, &request).await,
+        Handler::Route(Route { method, path, query }) => {
             let path = format!("{}{}", filled(path, &request)?, asked(query, &request)?);
             ask(studio, method, &path, &request).await
         }
-        Way::Save(path) => save(studio, path, &request).await,
-        Way::UsageQuery => usage_query(studio, &request).await,
-        Way::UsageRun => usage_run(studio, &request).await,
-        Way::ClassRegister => class_register(studio, &request),
-        Way::WorkerStep => worker_step(studio, &request).await,
-        Way::Command => command(studio, &request).await,
-        Way::UsageRebuild => {
+        Handler::Save(path) => save(studio, path, &request).await,
+        Handler::UsageQuery => usage_query(studio, &request).await,
+        Handler::UsageRun => usage_run(studio, &request).await,
+        Handler::ClassRegister => class_register(studio, &request),
+        Handler::WorkerStep => worker_step(studio, &request).await,
+        Handler::Command => command(studio, &request).await,
+        Handler::UsageRebuild => {
             studio.rebuild_usage().await?;
             Ok(b"{}".to_vec())
         }
@@ -275,7 +275,7 @@ async fn ask(studio: &Studio, method: Method, path: &str, request: &Map<String, 
     let answer = dispatch(studio, asked, marks).await;
     let status = answer.status();
     let bytes = whole(answer.into_body()).await?.to_vec();
-    if status.is_success() { Ok(bytes) } else { Err(Fault::told(status.as_u16(), &bytes)) }
+    if status.is_success() { Ok(bytes) } else { Err(Fault::from_problem(status.as_u16(), &bytes)) }
 }
 
 fn encoded(text: &str) -> String {

@@ -18,19 +18,19 @@ const HOST_CALL: i32 = 3;
 const HEAD: i32 = 4;
 
 /// A callback that has not received the end. Dropping it delivers the end.
-struct Told {
+struct Callback {
     listener: Option<Listener>,
     _pushing: Pushing,
 }
 
-impl Told {
+impl Callback {
     /// False when the callback wants no more.
     fn tell(&mut self, code: i32, bytes: &[u8]) -> bool {
         self.listener.as_mut().is_some_and(|listener| within(|| listener(code, bytes)))
     }
 }
 
-impl Drop for Told {
+impl Drop for Callback {
     fn drop(&mut self) {
         let Some(mut listener) = self.listener.take() else { return };
         // A callback that panicked is not called again.
@@ -45,37 +45,37 @@ impl Drop for Told {
 pub(in crate::ffi) fn on_event(stream: &Arc<Stream>, listener: impl FnOnce() -> Listener) -> Result<(), Fault> {
     let runtime = stream.engine().runtime()?;
     stream.begin_push()?;
-    let told = Told { listener: Some(listener()), _pushing: stream.engine().pushing() };
-    drop(runtime.spawn(tell_all(Arc::clone(stream), told)));
+    let callback = Callback { listener: Some(listener()), _pushing: stream.engine().pushing() };
+    drop(runtime.spawn(tell_all(Arc::clone(stream), callback)));
     Ok(())
 }
 
-async fn tell_all(stream: Arc<Stream>, mut told: Told) {
+async fn tell_all(stream: Arc<Stream>, mut callback: Callback) {
     loop {
         let next = poll_fn(|context| stream.poll_next(context)).await;
         // Callbacks may take their time, so they run where blocking is allowed; each is awaited before the next.
         let called = tokio::task::spawn_blocking(move || {
-            let more = tell(&mut told, next);
-            more.then_some(told)
+            let more = tell(&mut callback, next);
+            more.then_some(callback)
         });
         match awaited("it is told no more of its stream", PATIENCE, called).await {
-            Some(Ok(Some(back))) => told = back,
+            Some(Ok(Some(back))) => callback = back,
             Some(Ok(None) | Err(_)) | None => return stream.let_go(),
         }
     }
 }
 
-/// True if there is more to deliver. Otherwise `told` is dropped here, on a thread that may block.
-fn tell(told: &mut Told, next: Result<Next, Fault>) -> bool {
+/// True if there is more to deliver. Otherwise `callback` is dropped here, on a thread that may block.
+fn tell(callback: &mut Callback, next: Result<Next, Fault>) -> bool {
     match next {
-        Ok(Next::Bytes(bytes)) => told.tell(BYTES, &bytes),
-        Ok(Next::HostCall(call)) => told.tell(HOST_CALL, &call),
-        Ok(Next::Head(head)) => told.tell(HEAD, &head),
+        Ok(Next::Bytes(bytes)) => callback.tell(BYTES, &bytes),
+        Ok(Next::HostCall(call)) => callback.tell(HOST_CALL, &call),
+        Ok(Next::Head(head)) => callback.tell(HEAD, &head),
         Ok(Next::TimedOut) => true,
         Ok(Next::Over) => false,
         Err(fault) if fault.code == Code::Closed as i32 => false,
         Err(fault) => {
-            told.tell(fault.code, fault.text().as_bytes());
+            callback.tell(fault.code, fault.text().as_bytes());
             false
         }
     }

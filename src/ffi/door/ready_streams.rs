@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::deadline::deadline;
-use super::descriptor::{self, Lamp};
+use super::descriptor::{self, ReadableDescriptor};
 use super::super::fault::{Code, Fault};
 use crate::sync::{Condvar, Mutex};
 
@@ -23,7 +23,7 @@ struct State {
     members: HashMap<u64, Mark>,
     /// Those with new data, the oldest first.
     listed: VecDeque<u64>,
-    lamp: Option<Lamp>,
+    readable: Option<ReadableDescriptor>,
     closed: bool,
 }
 
@@ -35,12 +35,12 @@ enum Mark {
     /// On the list.
     Listed,
     /// Taken from the list; `again` when something happened since its reader began to look.
-    Told { again: bool },
+    Reported { again: bool },
 }
 
 impl Default for Notification {
     fn default() -> Self {
-        let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), lamp: None, closed: false };
+        let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), readable: None, closed: false };
         Self { state: Mutex::new(state), heard: Condvar::new() }
     }
 }
@@ -49,31 +49,31 @@ impl State {
     fn list(&mut self, number: u64) {
         self.members.insert(number, Mark::Listed);
         self.listed.push_back(number);
-        if self.lamp.as_mut().is_some_and(|lamp| !lamp.keep_lit()) {
-            self.lamp = None;
+        if self.readable.as_mut().is_some_and(|readable| !readable.keep_lit()) {
+            self.readable = None;
         }
     }
 
     /// Keeps the socket readable while something is left, even if the watcher has read it meanwhile.
     fn settle(&mut self) {
         let left = !self.listed.is_empty();
-        let Some(lamp) = &mut self.lamp else { return };
+        let Some(readable) = &mut self.readable else { return };
         if !left {
-            lamp.put_out();
-        } else if !lamp.light() {
-            self.lamp = None;
+            readable.put_out();
+        } else if !readable.light() {
+            self.readable = None;
         }
     }
 
     fn another(&mut self) -> std::io::Result<i32> {
-        if self.lamp.is_none() {
-            let mut lamp = Lamp::socket()?;
+        if self.readable.is_none() {
+            let mut readable = ReadableDescriptor::socket()?;
             if !self.listed.is_empty() {
-                lamp.light();
+                readable.light();
             }
-            self.lamp = Some(lamp);
+            self.readable = Some(readable);
         }
-        self.lamp.as_ref().map_or(Ok(-1), Lamp::another)
+        self.readable.as_ref().map_or(Ok(-1), ReadableDescriptor::another)
     }
 }
 
@@ -98,7 +98,7 @@ impl Notification {
     pub(super) fn ring(&self, number: u64) {
         let mut state = self.state.lock();
         match state.members.get_mut(&number) {
-            Some(Mark::Told { again }) => *again = true,
+            Some(Mark::Reported { again }) => *again = true,
             Some(Mark::Quiet) => {
                 state.list(number);
                 drop(state);
@@ -110,7 +110,7 @@ impl Notification {
 
     /// Its reader begins to look: what happened before is seen by that.
     pub(super) fn look(&self, number: u64) {
-        if let Some(Mark::Told { again }) = self.state.lock().members.get_mut(&number) {
+        if let Some(Mark::Reported { again }) = self.state.lock().members.get_mut(&number) {
             *again = false;
         }
     }
@@ -119,12 +119,12 @@ impl Notification {
     pub(super) fn empty(&self, number: u64) {
         let mut state = self.state.lock();
         match state.members.get_mut(&number) {
-            Some(Mark::Told { again: true }) => {
+            Some(Mark::Reported { again: true }) => {
                 state.list(number);
                 drop(state);
                 self.heard.notify_all();
             }
-            Some(mark @ Mark::Told { again: false }) => *mark = Mark::Quiet,
+            Some(mark @ Mark::Reported { again: false }) => *mark = Mark::Quiet,
             Some(Mark::Quiet | Mark::Listed) | None => {}
         }
     }
@@ -154,7 +154,7 @@ impl Notification {
         let most = state.listed.len().min(room);
         let taken: Vec<_> = state.listed.drain(..most).collect();
         for number in &taken {
-            state.members.insert(*number, Mark::Told { again: false });
+            state.members.insert(*number, Mark::Reported { again: false });
         }
         state.settle();
         Ok(taken)
@@ -174,7 +174,7 @@ impl Notification {
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        state.lamp = None;
+        state.readable = None;
         drop(state);
         self.heard.notify_all();
     }
@@ -186,7 +186,7 @@ mod tests {
 
     /// A stream as its producers and its one reader see it, each of them between two steps.
     struct Play {
-        news: Notification,
+        notification: Notification,
         /// What lies there unread.
         there: u32,
         read: u32,
@@ -200,7 +200,7 @@ mod tests {
         /// Waits for the list.
         Waits,
         /// Was woken and has not polled yet.
-        Told,
+        Woken,
         /// Has begun to look.
         Looks,
         /// Found nothing, and has not said so yet.
@@ -211,15 +211,15 @@ mod tests {
 
     impl Play {
         fn new(producers: usize, times: u32) -> Self {
-            let news = Notification::default();
-            news.join(STREAM);
-            Self { news, there: 0, read: 0, producers: vec![(times, false); producers], reader: Reader::Waits }
+            let notification = Notification::default();
+            notification.join(STREAM);
+            Self { notification, there: 0, read: 0, producers: vec![(times, false); producers], reader: Reader::Waits }
         }
 
         /// Who can do a step: the producers by their numbers, and the reader behind them.
         fn able(&self) -> Vec<usize> {
             let mut able: Vec<_> = (0..self.producers.len()).filter(|at| self.producers[*at] != (0, false)).collect();
-            if self.reader != Reader::Waits || !self.news.state.lock().listed.is_empty() {
+            if self.reader != Reader::Waits || !self.notification.state.lock().listed.is_empty() {
                 able.push(self.producers.len());
             }
             able
@@ -228,7 +228,7 @@ mod tests {
         fn step(&mut self, who: usize) {
             let Some((left, put)) = self.producers.get_mut(who) else { return self.read() };
             if std::mem::take(put) {
-                self.news.ring(STREAM);
+                self.notification.ring(STREAM);
             } else {
                 *left -= 1;
                 *put = true;
@@ -239,21 +239,21 @@ mod tests {
         fn read(&mut self) {
             self.reader = match self.reader {
                 Reader::Waits => {
-                    assert_eq!(self.news.take(0, 1).ok(), Some(vec![STREAM]));
-                    Reader::Told
+                    assert_eq!(self.notification.take(0, 1).ok(), Some(vec![STREAM]));
+                    Reader::Woken
                 }
-                Reader::Told => {
-                    self.news.look(STREAM);
+                Reader::Woken => {
+                    self.notification.look(STREAM);
                     Reader::Looks
                 }
                 Reader::Looks if self.there > 0 => {
                     self.there -= 1;
                     self.read += 1;
-                    Reader::Told
+                    Reader::Woken
                 }
                 Reader::Looks => Reader::Empty,
                 Reader::Empty => {
-                    self.news.empty(STREAM);
+                    self.notification.empty(STREAM);
                     Reader::Waits
                 }
             };
@@ -317,37 +317,37 @@ mod tests {
 
     #[test]
     fn a_busy_stream_is_on_the_list_once_and_comes_back_after_a_look_that_found_nothing() {
-        let news = Notification::default();
-        news.join(1);
-        news.join(2);
-        (0..9).for_each(|_| news.ring(1));
-        news.ring(2);
-        assert_eq!(news.take(0, 9).ok(), Some(vec![1, 2]));
-        news.ring(1);
-        assert_eq!(news.take(0, 9).ok(), Some(vec![]));
-        news.look(1);
-        news.empty(1);
-        assert_eq!(news.take(0, 9).ok(), Some(vec![]), "it rang before the look");
-        news.ring(1);
-        news.ring(2);
-        assert_eq!(news.take(0, 9).ok(), Some(vec![1]), "the other one was not looked at");
+        let notification = Notification::default();
+        notification.join(1);
+        notification.join(2);
+        (0..9).for_each(|_| notification.ring(1));
+        notification.ring(2);
+        assert_eq!(notification.take(0, 9).ok(), Some(vec![1, 2]));
+        notification.ring(1);
+        assert_eq!(notification.take(0, 9).ok(), Some(vec![]));
+        notification.look(1);
+        notification.empty(1);
+        assert_eq!(notification.take(0, 9).ok(), Some(vec![]), "it rang before the look");
+        notification.ring(1);
+        notification.ring(2);
+        assert_eq!(notification.take(0, 9).ok(), Some(vec![1]), "the other one was not looked at");
     }
 
     #[test]
     fn whoever_leaves_is_not_told_and_whoever_waits_hears_the_end() {
-        let news = std::sync::Arc::new(Notification::default());
-        news.join(1);
-        news.ring(1);
-        news.leave(1);
-        news.ring(1);
-        assert_eq!(news.take(1, 9).ok(), Some(vec![]));
+        let notification = std::sync::Arc::new(Notification::default());
+        notification.join(1);
+        notification.ring(1);
+        notification.leave(1);
+        notification.ring(1);
+        assert_eq!(notification.take(1, 9).ok(), Some(vec![]));
         let waits = std::thread::spawn({
-            let news = std::sync::Arc::clone(&news);
-            move || news.take(-1, 9).err().map(|fault| fault.code)
+            let notification = std::sync::Arc::clone(&notification);
+            move || notification.take(-1, 9).err().map(|fault| fault.code)
         });
         std::thread::sleep(std::time::Duration::from_millis(5));
-        news.close();
+        notification.close();
         assert_eq!(waits.join().ok().flatten(), Some(Code::Closed as i32));
-        assert!(news.descriptor().is_err());
+        assert!(notification.descriptor().is_err());
     }
 }

@@ -116,40 +116,40 @@ pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<
         (None, Some(id)) => (EntityKind::Agent, id.to_owned()),
         (None, None) | (Some(_), Some(_)) => return Err(Error::field("workflow", "either `workflow` or `agent` is required").into()),
     };
-    let told = Told::read(studio, &request)?;
+    let form = AnswerForm::read(studio, &request)?;
     let trace = trace(&request);
     let body = match RunRequest::parse(&Value::Object(request), entity) {
         Ok(body) => RunRequest { trace, ..body },
         Err(wrong) => {
             // A missing object is reported before an invalid request.
-            studio.must_know_entity(&told.scope, entity, &id).await?;
+            studio.must_know_entity(&form.scope, entity, &id).await?;
             return Err(wrong.into());
         }
     };
     let cancels = body.cancel_on_disconnect;
-    let started = studio.start(&told.scope, entity, &id, body, false).await?;
-    told.ready(studio, started, cancels).await
+    let started = studio.start(&form.scope, entity, &id, body, false).await?;
+    form.ready(studio, started, cancels).await
 }
 
 /// `{trace_id, tenant, user, order?, host_calls?, traceparent?, tracestate?, …resume body}`.
 pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let run = required(&request, "trace_id")?.to_owned();
-    let told = Told::read(studio, &request)?;
+    let form = AnswerForm::read(studio, &request)?;
     let trace = trace(&request);
     let body = match ResumeRequest::parse(&Value::Object(request)) {
         Ok(body) => ResumeRequest { trace, ..body },
         Err(wrong) => {
-            studio.must_know_run(&told.scope, &run).await?;
+            studio.must_know_run(&form.scope, &run).await?;
             return Err(wrong.into());
         }
     };
     let cancels = body.cancel_on_disconnect;
-    let started = studio.resume(&told.scope, &run, body, false).await?;
-    told.ready(studio, started, cancels).await
+    let started = studio.resume(&form.scope, &run, body, false).await?;
+    form.ready(studio, started, cancels).await
 }
 
 /// The form of an answer.
-struct Told {
+struct AnswerForm {
     scope: Scope,
     order: Order,
     inline: bool,
@@ -157,7 +157,7 @@ struct Told {
     slot: StreamSlot,
 }
 
-impl Told {
+impl AnswerForm {
     fn read(studio: &Studio, request: &Map<String, Value>) -> Result<Self, Fault> {
         Ok(Self { scope: scope(request)?, order: order(request)?, inline: inline(request)?, slot: studio.stream_slot()? })
     }

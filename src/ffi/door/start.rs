@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::super::fault::{Code, Fault};
-use super::stream_state::{Behind, Course};
+use super::stream_state::{Behind, StreamState};
 use super::engine::Engine;
 use super::hosting::Hosting;
 use super::ops::{self, Op};
@@ -46,7 +46,7 @@ impl Asked {
 }
 
 /// The messages from the work to its stream.
-enum Told {
+enum StreamMessage {
     Chunk(Chunk),
     Failed(Fault),
     Over,
@@ -54,7 +54,7 @@ enum Told {
 
 /// The reading end. Work that ends without a word has broken down.
 struct Fed {
-    told: mpsc::Receiver<Told>,
+    messages: mpsc::Receiver<StreamMessage>,
     over: bool,
 }
 
@@ -65,13 +65,13 @@ impl Feed for Fed {
         if self.over {
             return Poll::Ready(None);
         }
-        self.told.poll_recv(context).map(|told| match told {
-            Some(Told::Chunk(chunk)) => Some(Ok(chunk)),
-            Some(Told::Failed(fault)) => {
+        self.messages.poll_recv(context).map(|message| match message {
+            Some(StreamMessage::Chunk(chunk)) => Some(Ok(chunk)),
+            Some(StreamMessage::Failed(fault)) => {
                 self.over = true;
                 Some(Err(fault))
             }
-            Some(Told::Over) => {
+            Some(StreamMessage::Over) => {
                 self.over = true;
                 None
             }
@@ -95,11 +95,11 @@ pub(super) fn start(engine: &Arc<Engine>, studio: &Studio, op: &str, request: &[
         // Routes would take it for a member of theirs.
         request.shift_remove("host_calls");
     }
-    let (sender, told) = mpsc::channel(AHEAD);
+    let (sender, messages) = mpsc::channel(AHEAD);
     let runtime = engine.runtime()?;
-    let course = Arc::new(Course::default());
-    let stream = Stream::begun(engine, Box::pin(Fed { told, over: false }), Arc::clone(&course), brings_calls);
-    let work = Work { studio: studio.clone(), hosting: Arc::clone(engine.hosting()), stream: stream.id(), course, sender };
+    let stream_state = Arc::new(StreamState::default());
+    let stream = Stream::begun(engine, Box::pin(Fed { messages, over: false }), Arc::clone(&stream_state), brings_calls);
+    let work = Work { studio: studio.clone(), hosting: Arc::clone(engine.hosting()), stream: stream.id(), stream_state, sender };
     drop(runtime.spawn(work.go(asked, request, body)));
     Ok(stream)
 }
@@ -109,13 +109,13 @@ struct Work {
     studio: Studio,
     hosting: Arc<Hosting>,
     stream: u64,
-    course: Arc<Course>,
-    sender: mpsc::Sender<Told>,
+    stream_state: Arc<StreamState>,
+    sender: mpsc::Sender<StreamMessage>,
 }
 
 impl Work {
     async fn go(self, asked: Asked, request: Map<String, Value>, body: Bytes) {
-        if self.course.has_left() {
+        if self.stream_state.has_left() {
             return;
         }
         let told = match asked {
@@ -126,8 +126,8 @@ impl Work {
             Asked::Resume => self.run(requests::resume(&self.studio, request).await).await,
         };
         let last = match told {
-            Ok(()) => Told::Over,
-            Err(fault) => Told::Failed(fault.in_language_of(self.studio.config())),
+            Ok(()) => StreamMessage::Over,
+            Err(fault) => StreamMessage::Failed(fault.in_language_of(self.studio.config())),
         };
         drop(self.sender.send(last).await);
     }
@@ -136,7 +136,7 @@ impl Work {
     async fn unless_left(&self, work: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
         tokio::select! {
             biased;
-            () = self.course.left() => Ok(()),
+            () = self.stream_state.left() => Ok(()),
             // A callback that wants no more lets the reading end go.
             () = self.sender.closed() => Ok(()),
             told = work => told,
@@ -144,7 +144,7 @@ impl Work {
     }
 
     async fn tell(&self, chunk: Chunk) {
-        drop(self.sender.send(Told::Chunk(chunk)).await);
+        drop(self.sender.send(StreamMessage::Chunk(chunk)).await);
     }
 
     async fn tell_all(&self, mut source: Source) -> Result<(), Fault> {
@@ -170,8 +170,8 @@ impl Work {
         let Ready { source, behind, slot, .. } = ready?;
         let Behind { scope, run, cancel_on_leave: fence } = behind.clone();
         self.hosting.follow(self.stream, &run);
-        if !self.course.follow(behind, slot) {
-            let left = fence.filter(|_| !self.course.is_cancelled());
+        if !self.stream_state.follow(behind, slot) {
+            let left = fence.filter(|_| !self.stream_state.is_cancelled());
             match left {
                 Some(fence) => self.studio.cancel_left(&scope, &run, fence).await?,
                 None => drop(self.studio.cancel(&scope, &run).await?),

@@ -6,10 +6,10 @@ use std::task::{Context, Poll, Waker};
 
 use super::super::fault::{Code, Fault};
 use super::super::fork;
-use super::wakeup::Bell;
+use super::wakeup::Wakeup;
 use super::deadline::deadline;
 use super::callback::may_wait;
-use super::stream_state::{Behind, Course, Leaving};
+use super::stream_state::{Behind, Leaving, StreamState};
 use super::engine::Engine;
 use super::source::{Pieces, Source};
 use crate::studio::StreamSlot;
@@ -40,9 +40,9 @@ pub(in crate::ffi) struct Stream {
     born: u32,
     engine: Arc<Engine>,
     reader: Mutex<Reader>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     waker: Waker,
-    course: Arc<Course>,
+    stream_state: Arc<StreamState>,
     brings_calls: bool,
     pushed: AtomicBool,
     over: AtomicBool,
@@ -60,35 +60,35 @@ struct Reader {
 impl Stream {
     pub(super) fn new(engine: &Arc<Engine>, source: Source, opening: &[u8], behind: Option<(Behind, StreamSlot)>, brings_calls: bool) -> Arc<Self> {
         let run = behind.as_ref().map(|(behind, _)| behind.run.clone());
-        let course = behind.map_or_else(Arc::default, |(behind, slot)| Arc::new(Course::of(behind, slot)));
+        let stream_state = behind.map_or_else(Arc::default, |(behind, slot)| Arc::new(StreamState::of(behind, slot)));
         let mut pieces = Pieces::default();
         if !opening.is_empty() {
             pieces.add_piece(opening);
         }
-        let stream = Self::made(engine, Reader { source: Some(source), pieces, failed: None }, course, brings_calls, run);
+        let stream = Self::made(engine, Reader { source: Some(source), pieces, failed: None }, stream_state, brings_calls, run);
         // The source was not polled yet.
-        stream.bell.ring();
+        stream.wakeup.ring();
         stream
     }
 
     /// The answer to a request that has just begun; it rings when its first part comes.
-    pub(super) fn begun(engine: &Arc<Engine>, source: Source, course: Arc<Course>, brings_calls: bool) -> Arc<Self> {
-        let stream = Self::made(engine, Reader { source: Some(source), pieces: Pieces::default(), failed: None }, course, brings_calls, None);
+    pub(super) fn begun(engine: &Arc<Engine>, source: Source, stream_state: Arc<StreamState>, brings_calls: bool) -> Arc<Self> {
+        let stream = Self::made(engine, Reader { source: Some(source), pieces: Pieces::default(), failed: None }, stream_state, brings_calls, None);
         let nothing_yet = stream.fill(&mut stream.reader.lock(), 1);
         debug_assert!(nothing_yet.is_ok(), "the source is there and the runtime too");
         stream
     }
 
-    fn made(engine: &Arc<Engine>, reader: Reader, course: Arc<Course>, brings_calls: bool, run: Option<String>) -> Arc<Self> {
-        let (bell, waker) = Bell::new();
+    fn made(engine: &Arc<Engine>, reader: Reader, stream_state: Arc<StreamState>, brings_calls: bool, run: Option<String>) -> Arc<Self> {
+        let (wakeup, waker) = Wakeup::new();
         let stream = Arc::new(Self {
             id: STREAMS.fetch_add(1, Ordering::Relaxed),
             born: fork::epoch(),
             engine: Arc::clone(engine),
             reader: Mutex::new(reader),
-            bell,
+            wakeup,
             waker,
-            course,
+            stream_state,
             brings_calls,
             pushed: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -96,7 +96,7 @@ impl Stream {
             closed: AtomicBool::new(false),
         });
         if brings_calls {
-            engine.hosting().bring(stream.id, run, Arc::clone(&stream.bell));
+            engine.hosting().bring(stream.id, run, Arc::clone(&stream.wakeup));
         }
         engine.remember(&stream);
         stream
@@ -104,7 +104,7 @@ impl Stream {
 
     /// Its number in `studio_ready`.
     pub(in crate::ffi) fn enlist(&self, number: u64) {
-        self.bell.join(self.engine.news(), number);
+        self.wakeup.join(self.engine.notification(), number);
     }
 
     /// Its number in this process.
@@ -132,20 +132,20 @@ impl Stream {
         self.not_pushed()?;
         let until = deadline(timeout_ms);
         loop {
-            self.bell.hush();
+            self.wakeup.hush();
             if timeout_ms == 0 {
-                self.bell.look();
+                self.wakeup.look();
             }
             if let Poll::Ready(next) = self.look(&mut reader, most)? {
-                self.bell.settle(true);
+                self.wakeup.settle(true);
                 return Ok(next);
             }
-            self.bell.settle(false);
+            self.wakeup.settle(false);
             if timeout_ms == 0 {
-                self.bell.empty();
+                self.wakeup.empty();
                 return Ok(Next::TimedOut);
             }
-            if !self.bell.listen(until) {
+            if !self.wakeup.listen(until) {
                 return Ok(Next::TimedOut);
             }
         }
@@ -163,7 +163,7 @@ impl Stream {
         self.reader.try_lock().ok_or_else(busy)
     }
 
-    /// Takes what is there. When nothing is, the bell will ring.
+    /// Takes what is there. When nothing is, the wakeup will ring.
     fn look(&self, reader: &mut Reader, most: usize) -> Result<Poll<Next>, Fault> {
         self.here()?;
         if self.cancelled.load(Ordering::Acquire) {
@@ -223,8 +223,8 @@ impl Stream {
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Result<Next, Fault>> {
         // No other reader is possible: `next` refuses a stream with a callback.
         let mut reader = self.reader.lock();
-        self.bell.hush();
-        self.bell.forward(context.waker());
+        self.wakeup.hush();
+        self.wakeup.forward(context.waker());
         match self.look(&mut reader, BATCH) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(next)) => Poll::Ready(Ok(next)),
@@ -243,7 +243,7 @@ impl Stream {
         self.pushed.store(busy.is_none(), Ordering::Release);
         busy.map_or_else(
             || {
-                self.bell.leave();
+                self.wakeup.leave();
                 Ok(())
             },
             Err,
@@ -256,7 +256,7 @@ impl Stream {
         if let Ok(mut reader) = self.reader() {
             reader.source = None;
         }
-        self.bell.ring();
+        self.wakeup.ring();
     }
 
     /// Calls of its run go another way; a stream that has ended holds up none.
@@ -273,20 +273,20 @@ impl Stream {
     /// A descriptor for an event loop, readable while there may be something; owned by the stream.
     pub(in crate::ffi) fn descriptor(&self) -> Result<i32, Fault> {
         self.here()?;
-        self.bell.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
+        self.wakeup.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
     }
 
     /// Cancels the run; the stream then delivers its end. A body without a known run ends here.
     pub(in crate::ffi) fn cancel(&self) -> Result<(), Fault> {
         self.here()?;
-        match self.course.behind() {
+        match self.stream_state.behind() {
             Some(behind) => self.engine.cancel(behind.scope, behind.run),
             None => {
-                self.course.leave(Leaving::Cancelled);
+                self.stream_state.leave(Leaving::Cancelled);
                 self.cancelled.store(true, Ordering::Release);
-                self.bell.ring();
+                self.wakeup.ring();
                 // A run that became known meanwhile has not seen that its reader left.
-                self.course.behind().map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
+                self.stream_state.behind().map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
             }
         }
     }
@@ -295,8 +295,8 @@ impl Stream {
     pub(in crate::ffi) fn close(&self) -> Result<(), Fault> {
         self.here()?;
         self.end(Leaving::Closed);
-        self.bell.leave();
-        let left = self.course.behind().filter(|_| !self.over.load(Ordering::Acquire));
+        self.wakeup.leave();
+        let left = self.stream_state.behind().filter(|_| !self.over.load(Ordering::Acquire));
         let left = left.and_then(|behind| Some((behind.cancel_on_leave?, behind)));
         left.map_or(Ok(()), |(fence, behind)| self.engine.cancel_left(behind.scope, behind.run, fence))
     }
@@ -306,7 +306,7 @@ impl Stream {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.course.leave(leaving);
+        self.stream_state.leave(leaving);
         self.let_go();
     }
 
@@ -323,10 +323,10 @@ impl Drop for Stream {
         if self.born == fork::epoch() {
             // Dropping the stream also means that the reader left; a closed one is marked here.
             drop(self.close());
-            self.bell.leave();
+            self.wakeup.leave();
             return;
         }
-        std::mem::forget(Arc::clone(&self.course));
+        std::mem::forget(Arc::clone(&self.stream_state));
         // The source belongs to a runtime that this process does not have.
         std::mem::forget(self.reader.get_mut().source.take());
     }

@@ -27,7 +27,7 @@ pub(super) enum Leaving {
 
 /// Shared by a stream and the work that feeds it.
 #[derive(Default)]
-pub(super) struct Course {
+pub(super) struct StreamState {
     state: Mutex<State>,
     left: CancellationToken,
 }
@@ -39,7 +39,7 @@ struct State {
     leaving: Option<Leaving>,
 }
 
-impl Course {
+impl StreamState {
     /// That of a run that is known.
     pub(super) fn of(behind: Behind, slot: StreamSlot) -> Self {
         let state = State { behind: Some((behind, slot)), leaving: None };

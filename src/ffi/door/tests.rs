@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::fault::Code;
 use crate::model::event::EntityKind;
-use super::stream_state::Course;
+use super::stream_state::StreamState;
 use super::{Answering, Engine, process, set_log};
 
 const DECLARED: &[u8] = br#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#;
@@ -186,7 +186,7 @@ fn a_log_callback_holds_nobody_longer_than_their_time() {
 }
 
 /// A stream of a run without calls, told to a callback that takes its time with the first bytes.
-fn told(engine: &Arc<Engine>, slow: Duration, over: &'static AtomicBool) -> std::sync::mpsc::Receiver<i32> {
+fn codes_of(engine: &Arc<Engine>, slow: Duration, over: &'static AtomicBool) -> std::sync::mpsc::Receiver<i32> {
     let graph = crate::model::sketch::graph("start -> stop").expect("a sketch");
     called(engine, "workflow.save", &json!({"slug": "ends", "name": "Ends", "graph": graph}));
     let stream = engine.run(br#"{"workflow":"ends","message":"hi"}"#).unwrap_or_else(|fault| panic!("{}", fault.text()));
@@ -209,7 +209,7 @@ fn the_callback_of_a_stream_that_is_over_is_not_waited_for() {
     static OVER: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a folder");
     let engine = open(folder.path(), false);
-    let codes = told(&engine, Duration::ZERO, &OVER);
+    let codes = codes_of(&engine, Duration::ZERO, &OVER);
     while codes.recv_timeout(Duration::from_secs(10)).expect("the end is told") != 1 {}
     let began = Instant::now();
     assert!(engine.close(Duration::from_secs(20)).is_ok());
@@ -221,7 +221,7 @@ fn an_engine_takes_answers_until_the_callbacks_of_its_streams_are_over() {
     static OVER: AtomicBool = AtomicBool::new(true);
     let folder = tempfile::tempdir().expect("a folder");
     let engine = open(folder.path(), false);
-    let codes = told(&engine, Duration::from_millis(700), &OVER);
+    let codes = codes_of(&engine, Duration::from_millis(700), &OVER);
     assert_eq!(codes.recv_timeout(Duration::from_secs(10)), Ok(0));
     assert!(engine.close(Duration::from_secs(10)).is_ok());
     assert!(engine.is_over() && !OVER.load(Ordering::SeqCst));
@@ -246,11 +246,11 @@ fn a_stream_that_is_closed_in_the_middle_is_never_told_as_one_that_ended() {
     let engine = open(folder.path(), false);
     let _used = called(&engine, "health", &Value::Null);
     for round in 0..2_000 {
-        let course = Arc::new(Course::default());
+        let stream_state = Arc::new(StreamState::default());
         // The work behind it ends as soon as its reader leaves.
-        let left = Arc::clone(&course);
+        let left = Arc::clone(&stream_state);
         let source = futures_util::stream::once(async move { left.left().await }).filter_map(|()| std::future::ready(None));
-        let stream = super::Stream::begun(&engine, Box::pin(source), course, false);
+        let stream = super::Stream::begun(&engine, Box::pin(source), stream_state, false);
         std::thread::scope(|threads| {
             let reads = threads.spawn(|| stream.next(-1));
             if round % 2 == 0 {

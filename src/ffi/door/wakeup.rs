@@ -6,17 +6,17 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use super::descriptor::{self, Lamp};
+use super::descriptor::{self, ReadableDescriptor};
 use super::ready_streams::Notification;
 use crate::sync::{Condvar, Mutex};
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
 #[derive(Default)]
-pub(super) struct Bell {
+pub(super) struct Wakeup {
     state: Mutex<State>,
     heard: Condvar,
     /// The second listener, and its number there.
-    news: OnceLock<(Arc<Notification>, u64)>,
+    notification: OnceLock<(Arc<Notification>, u64)>,
 }
 
 #[derive(Default)]
@@ -25,23 +25,23 @@ struct State {
     rung: bool,
     /// A task that wants to be woken by the next ring.
     task: Option<Waker>,
-    lamp: Option<Lamp>,
+    readable: Option<ReadableDescriptor>,
 }
 
-impl Bell {
-    /// A bell and the waker that rings it.
+impl Wakeup {
+    /// A wakeup and the waker that rings it.
     pub(super) fn new() -> (Arc<Self>, Waker) {
-        let bell = Arc::new(Self::default());
-        let waker = Waker::from(Arc::clone(&bell));
-        (bell, waker)
+        let wakeup = Arc::new(Self::default());
+        let waker = Waker::from(Arc::clone(&wakeup));
+        (wakeup, waker)
     }
 
     /// Wakes all listeners.
     pub(super) fn ring(&self) {
         let mut state = self.state.lock();
         state.rung = true;
-        if let Some(lamp) = &mut state.lamp {
-            lamp.keep_lit();
+        if let Some(readable) = &mut state.readable {
+            readable.keep_lit();
         }
         let task = state.task.take();
         drop(state);
@@ -49,8 +49,8 @@ impl Bell {
         if let Some(task) = task {
             task.wake();
         }
-        if let Some((news, number)) = self.news.get() {
-            news.ring(*number);
+        if let Some((notification, number)) = self.notification.get() {
+            notification.ring(*number);
         }
     }
 
@@ -72,40 +72,40 @@ impl Bell {
     pub(super) fn settle(&self, left: bool) {
         let mut state = self.state.lock();
         let on = left || state.rung;
-        match &mut state.lamp {
+        match &mut state.readable {
             // The watcher may have read it meanwhile.
-            Some(lamp) if on => drop(lamp.light()),
-            Some(lamp) => lamp.put_out(),
+            Some(readable) if on => drop(readable.light()),
+            Some(readable) => readable.put_out(),
             None => {}
         }
     }
 
-    /// Also wakes `news` from now on, under that number; at once if it was woken before.
-    pub(super) fn join(&self, news: &Arc<Notification>, number: u64) {
-        news.join(number);
-        if self.news.set((Arc::clone(news), number)).is_ok() && self.state.lock().rung {
-            news.ring(number);
+    /// Also wakes `notification` from now on, under that number; at once if it was woken before.
+    pub(super) fn join(&self, notification: &Arc<Notification>, number: u64) {
+        notification.join(number);
+        if self.notification.set((Arc::clone(notification), number)).is_ok() && self.state.lock().rung {
+            notification.ring(number);
         }
     }
 
-    /// Stops waking `news`.
+    /// Stops waking `notification`.
     pub(super) fn leave(&self) {
-        if let Some((news, number)) = self.news.get() {
-            news.leave(*number);
+        if let Some((notification, number)) = self.notification.get() {
+            notification.leave(*number);
         }
     }
 
     /// For a poll without waiting: later changes are reported again.
     pub(super) fn look(&self) {
-        if let Some((news, number)) = self.news.get() {
-            news.look(*number);
+        if let Some((notification, number)) = self.notification.get() {
+            notification.look(*number);
         }
     }
 
     /// After such a look that found nothing.
     pub(super) fn empty(&self) {
-        if let Some((news, number)) = self.news.get() {
-            news.empty(*number);
+        if let Some((notification, number)) = self.notification.get() {
+            notification.empty(*number);
         }
     }
 
@@ -126,22 +126,22 @@ impl Bell {
         true
     }
 
-    /// A descriptor that is readable while there may be something; owned by the bell, made on first demand. -1 where there is none.
+    /// A descriptor that is readable while there may be something; owned by the wakeup, made on first demand. -1 where there is none.
     pub(super) fn descriptor(&self) -> std::io::Result<i32> {
         let mut state = self.state.lock();
-        if state.lamp.is_none() {
-            let mut lamp = match Lamp::single() {
-                Ok(lamp) => lamp,
+        if state.readable.is_none() {
+            let mut readable = match ReadableDescriptor::single() {
+                Ok(readable) => readable,
                 Err(none) => return descriptor::or_none(Err(none)),
             };
-            lamp.light();
-            state.lamp = Some(lamp);
+            readable.light();
+            state.readable = Some(readable);
         }
-        Ok(state.lamp.as_ref().map_or(-1, Lamp::descriptor))
+        Ok(state.readable.as_ref().map_or(-1, ReadableDescriptor::descriptor))
     }
 }
 
-impl Wake for Bell {
+impl Wake for Wakeup {
     fn wake(self: Arc<Self>) {
         self.ring();
     }
@@ -153,15 +153,15 @@ impl Wake for Bell {
 
 /// Runs a future on the calling thread. Unlike a runtime's own, it may be called anywhere.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
-    let (bell, waker) = Bell::new();
+    let (wakeup, waker) = Wakeup::new();
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
-        bell.hush();
+        wakeup.hush();
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        bell.listen(None);
+        wakeup.listen(None);
     }
 }
 
@@ -173,79 +173,79 @@ mod tests {
     use super::super::deadline::deadline;
     use super::*;
 
-    /// The bell's own descriptor, not to be closed.
-    fn borrowed(bell: &Bell) -> std::mem::ManuallyDrop<std::fs::File> {
-        let descriptor = bell.descriptor().expect("a descriptor");
-        // SAFETY: the bell has it, and it is not closed here.
+    /// The wakeup's own descriptor, not to be closed.
+    fn borrowed(wakeup: &Wakeup) -> std::mem::ManuallyDrop<std::fs::File> {
+        let descriptor = wakeup.descriptor().expect("a descriptor");
+        // SAFETY: the wakeup has it, and it is not closed here.
         std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(descriptor) })
     }
 
-    fn readable(bell: &Bell) -> bool {
-        let mut asked = libc::pollfd { fd: bell.descriptor().expect("a descriptor"), events: libc::POLLIN, revents: 0 };
+    fn readable(wakeup: &Wakeup) -> bool {
+        let mut asked = libc::pollfd { fd: wakeup.descriptor().expect("a descriptor"), events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry, which lives through the call.
         unsafe { libc::poll(&raw mut asked, 1, 0) == 1 }
     }
 
     #[test]
     fn a_deadline_ends_the_wait_and_a_ring_before_it_does_too() {
-        let (bell, waker) = Bell::new();
-        assert!(!bell.listen(deadline(0)));
+        let (wakeup, waker) = Wakeup::new();
+        assert!(!wakeup.listen(deadline(0)));
         waker.wake_by_ref();
-        assert!(bell.listen(deadline(-1)));
-        bell.hush();
-        assert!(!bell.listen(deadline(1)));
+        assert!(wakeup.listen(deadline(-1)));
+        wakeup.hush();
+        assert!(!wakeup.listen(deadline(1)));
     }
 
     #[test]
     fn a_ring_between_looking_and_settling_is_not_lost() {
-        let (bell, _) = Bell::new();
-        assert!(bell.descriptor().is_ok());
-        bell.hush();
-        bell.ring();
-        bell.settle(false);
-        assert!(readable(&bell));
-        bell.hush();
-        bell.settle(false);
-        assert!(!readable(&bell));
+        let (wakeup, _) = Wakeup::new();
+        assert!(wakeup.descriptor().is_ok());
+        wakeup.hush();
+        wakeup.ring();
+        wakeup.settle(false);
+        assert!(readable(&wakeup));
+        wakeup.hush();
+        wakeup.settle(false);
+        assert!(!readable(&wakeup));
     }
 
     #[test]
     fn a_ring_before_a_look_is_seen_by_it_and_a_ring_behind_it_is_news() {
-        let (bell, _) = Bell::new();
-        let news = Arc::new(Notification::default());
-        let told = || news.take(0, 9).ok();
-        bell.join(&news, 7);
-        bell.ring();
+        let (wakeup, _) = Wakeup::new();
+        let notification = Arc::new(Notification::default());
+        let told = || notification.take(0, 9).ok();
+        wakeup.join(&notification, 7);
+        wakeup.ring();
         assert_eq!(told(), Some(vec![7]));
-        bell.ring();
-        bell.look();
-        bell.empty();
+        wakeup.ring();
+        wakeup.look();
+        wakeup.empty();
         assert_eq!(told(), Some(vec![]), "the look saw it");
-        bell.ring();
+        wakeup.ring();
         assert_eq!(told(), Some(vec![7]), "nothing was left to see");
-        bell.look();
-        bell.ring();
-        bell.empty();
+        wakeup.look();
+        wakeup.ring();
+        wakeup.empty();
         assert_eq!(told(), Some(vec![7]), "it rang behind the look");
     }
 
     #[test]
     fn whoever_reads_the_descriptor_is_told_again() {
-        let (bell, _) = Bell::new();
-        let mut descriptor = borrowed(&bell);
+        let (wakeup, _) = Wakeup::new();
+        let mut descriptor = borrowed(&wakeup);
         for _ in 0..3 {
             let mut rest = [0; 64];
             while descriptor.read(&mut rest).is_ok_and(|read| read > 0) {}
-            assert!(!readable(&bell));
+            assert!(!readable(&wakeup));
             // Something is left: the stream is reported again.
-            bell.settle(true);
-            assert!(readable(&bell));
-            bell.hush();
+            wakeup.settle(true);
+            assert!(readable(&wakeup));
+            wakeup.hush();
             while descriptor.read(&mut rest).is_ok_and(|read| read > 0) {}
-            bell.settle(false);
-            assert!(!readable(&bell));
-            bell.ring();
-            assert!(readable(&bell));
+            wakeup.settle(false);
+            assert!(!readable(&wakeup));
+            wakeup.ring();
+            assert!(readable(&wakeup));
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Cancels the run at one of its pauses. Returns the run in the form of [`crate::studio::Started::told`]; it is kept under
+    /// Cancels the run at one of its pauses. Returns the run in the form of [`crate::studio::Started::accepted_json`]; it is kept under
     /// the key.
     ///
     /// A pause that is not open any more cancels nothing.

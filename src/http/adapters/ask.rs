@@ -16,7 +16,7 @@ pub(super) struct Ask {
     /// The client's name of the chat.
     pub(super) chat: Option<String>,
     /// What the user says.
-    pub(super) said: Said,
+    pub(super) said: NewMessage,
     /// The last message is one of the assistant, with decisions on tool calls.
     pub(super) verdicts: Vec<Verdict>,
     /// Answers to pauses, by the pauses' ids.
@@ -43,7 +43,7 @@ pub(super) struct Ask {
 
 /// A message, with files that are not stored yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct NewMessage {
     pub(super) text: Value,
     pub(super) files: Vec<File>,
     /// Files as the studio's own routes name them.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::ask::{File, Said};
+use super::ask::{File, NewMessage};
 use crate::error::{Error, Result};
 use crate::http::settings;
 use crate::studio::{Scope, Studio, Upload};
@@ -17,7 +17,7 @@ pub(super) const PATH: &str = "/api/attachments/file";
 const MOST: usize = 20;
 
 /// The files of a message as a run body names them; stores what is not stored yet.
-pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &Said) -> Result<Option<Value>> {
+pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &NewMessage) -> Result<Option<Value>> {
     if said.files.is_empty() {
         return Ok(said.attachments.clone());
     }

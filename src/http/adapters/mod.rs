@@ -1,18 +1,18 @@
 //! Owns the stream adapters: routes for third-party chat clients of agents and workflows.
 //!
 //! Each protocol has a reader of requests and a translator of events, both pure. Shared code: the request ([`ask`]), its execution ([`posts`]),
-//! its answers to pauses ([`answers`]), and the response stream ([`course`]).
+//! its answers to pauses ([`answers`]), and the response stream ([`response_stream`]).
 
 mod agui;
 mod answers;
 mod ask;
-mod course;
 mod decide;
+mod event;
 mod files;
 mod posts;
+mod response_stream;
 mod routes;
 mod thread;
-mod told;
 mod vercel;
 
 pub(super) use routes::routes;
@@ -20,7 +20,7 @@ pub(super) use routes::routes;
 use serde_json::Value;
 
 use ask::Ask;
-use told::Told;
+use event::PublishedEvent;
 
 /// A protocol that clients speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub(super) fn read_any(body: &Value) {
         if let Ok(ask) = protocol.read(body) {
             assert!(ask.chat.as_ref().is_none_or(|chat| !chat.is_empty()));
             ask.said.files.iter().for_each(|file| files::read_any(&file.url));
-            let told = ask.native.clone().or_else(|| Some(serde_json::json!({"message": ask.said.text})));
-            let _refused = told.map(|native| posts::resume_request(native, ask.on_disconnect.as_ref()).is_err());
+            let native = ask.native.clone().or_else(|| Some(serde_json::json!({"message": ask.said.text})));
+            let _refused = native.map(|native| posts::resume_request(native, ask.on_disconnect.as_ref()).is_err());
         }
     }
 }
@@ -64,24 +64,24 @@ pub(super) fn read_any(body: &Value) {
 /// How a stream ended, according to its events.
 #[derive(Debug)]
 enum End {
-    Completed(Told),
+    Completed(PublishedEvent),
     Failed { code: String, message: String },
     Cancelled,
 }
 
 impl End {
     /// The end in an event, if it has one.
-    fn of(told: &Told) -> Option<Self> {
-        match told.event {
-            "trace_completed" | "done" => Some(Self::Completed(told.clone())),
-            "error" if told.text("code") == "cancelled" => Some(Self::Cancelled),
+    fn of(published: &PublishedEvent) -> Option<Self> {
+        match published.event {
+            "trace_completed" | "done" => Some(Self::Completed(published.clone())),
+            "error" if published.text("code") == "cancelled" => Some(Self::Cancelled),
             "trace_cancelled" => Some(Self::Cancelled),
-            "trace_failed" | "error" => Some(Self::failed(told.text("code"), told.text("message"))),
-            "run_terminal" => match told.text("status") {
-                "completed" => Some(Self::Completed(told.clone())),
+            "trace_failed" | "error" => Some(Self::failed(published.text("code"), published.text("message"))),
+            "run_terminal" => match published.text("status") {
+                "completed" => Some(Self::Completed(published.clone())),
                 "cancelled" => Some(Self::Cancelled),
                 "failed" => {
-                    let part = |key| told.get("error").and_then(|error| error.get(key)?.as_str()).unwrap_or_default();
+                    let part = |key| published.get("error").and_then(|error| error.get(key)?.as_str()).unwrap_or_default();
                     Some(Self::failed(part("code"), part("message")))
                 }
                 _ => None,
@@ -92,7 +92,7 @@ impl End {
 
     /// The events broke off.
     fn broken() -> Self {
-        Self::failed("interrupted", course::GOES_ON)
+        Self::failed("interrupted", response_stream::GOES_ON)
     }
 
     fn failed(code: &str, message: &str) -> Self {
@@ -114,10 +114,10 @@ impl Translator {
         }
     }
 
-    fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
+    fn tell(&mut self, published: PublishedEvent, out: &mut Vec<Value>) {
         match self {
-            Self::Vercel(one) => one.tell(told, out),
-            Self::AgUi(one) => one.tell(told, out),
+            Self::Vercel(one) => one.tell(published, out),
+            Self::AgUi(one) => one.tell(published, out),
         }
     }
 

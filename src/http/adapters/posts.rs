@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 
 use super::answers::Answered;
 use super::ask::Ask;
-use super::course::{self, Course};
 use super::decide::{self, Answer, Meaning};
+use super::response_stream::{self, ResponseStream};
 use super::thread::thread_of_chat;
 use super::{Protocol, Translator, agui, files, vercel};
 use crate::engine::{Follow, From};
@@ -67,28 +67,28 @@ struct PendingRequest {
 /// A run that begins or goes on.
 pub(super) struct Accepted {
     ask: Ask,
-    /// In the form of [`crate::studio::Started::told`].
-    told: Value,
+    /// In the form of [`crate::studio::Started::accepted_json`].
+    accepted_json: Value,
     /// Where the run goes on after each of the further answers, which are given in order.
     more: Option<mpsc::Receiver<Result<From>>>,
-    leash: Option<CancelOnDrop>,
+    cancel_on_drop: Option<CancelOnDrop>,
     /// It was accepted before: its client lost the stream.
     again: bool,
 }
 
 impl Accepted {
     fn text(&self, name: &str) -> String {
-        self.told.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        self.accepted_json.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
     fn after(&self) -> u64 {
-        self.told.get("after").and_then(Value::as_u64).unwrap_or(0)
+        self.accepted_json.get("after").and_then(Value::as_u64).unwrap_or(0)
     }
 
     /// Gives the further answers, also when the client leaves now.
     fn and_answers(mut self, answered: Answered, answers: Vec<Answer>) -> Result<Self> {
         let from = From { after: self.after(), ..From::default() };
-        self.more = answered.give_all(from, answers, self.leash.as_ref().and_then(CancelOnDrop::fence))?;
+        self.more = answered.give_all(from, answers, self.cancel_on_drop.as_ref().and_then(CancelOnDrop::fence))?;
         Ok(self)
     }
 }
@@ -101,8 +101,8 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let ask = protocol.read(&call.body).map(|ask| Ask { trace: call.trace(), ..ask });
     let key = key(&call, protocol, &target, ask.as_ref().ok())?;
     let slot = call.studio.stream_slot()?;
-    let wish = PendingRequest { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
-    let accepted = Box::pin(call.studio.on_runtime(wish.accept())).await?;
+    let pending = PendingRequest { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
+    let accepted = Box::pin(call.studio.on_runtime(pending.accept())).await?;
     let run = accepted.text("trace_id");
     let from = From { after: accepted.after(), ..From::default() };
     let translator = match protocol {
@@ -111,8 +111,8 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     };
     let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
-    let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
-    course::answer(course.behind(accepted.more), protocol, slot, accepted.leash)
+    let response_stream = ResponseStream::new(call.studio.clone(), call.scope.clone(), run, translator, events);
+    response_stream::answer(response_stream.behind(accepted.more), protocol, slot, accepted.cancel_on_drop)
 }
 
 /// The key of a post. The client's name of its run is one: a client that lost a stream posts that run again, with what it received of it,
@@ -164,12 +164,12 @@ async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<
             translator.messages = last.filter(|_| accepted.again).map(|last| posted[..=last].to_vec());
         }
         EntityKind::Agent => {
-            let mut messages = agui::of_thread(&course::older_messages(studio, scope, &standing).await?);
+            let mut messages = agui::of_thread(&response_stream::older_messages(studio, scope, &standing).await?);
             messages.push(json!({"id": format!("{run}-user"), "role": "user", "content": standing.message}));
             translator.messages = Some(messages);
         }
     }
-    translator.remember(course::past(studio, scope, &run, accepted.after()).await?);
+    translator.remember(response_stream::past(studio, scope, &run, accepted.after()).await?);
     Ok(Translator::AgUi(Box::new(translator)))
 }
 
@@ -180,9 +180,9 @@ impl PendingRequest {
         let entity = target.must_be_there(&studio, &scope).await?;
         let ask = ask?;
         if let Some(key) = &key
-            && let Some(told) = idempotency::answer_of(&studio, &scope, key).await?
+            && let Some(accepted_json) = idempotency::answer_of(&studio, &scope, key).await?
         {
-            return replayed(&studio, &scope, ask, told).await;
+            return replayed(&studio, &scope, ask, accepted_json).await;
         }
         let (kept, by_key) = (key.clone(), key);
         match begin(&studio, &scope, &target, entity, ask, kept).await {
@@ -196,14 +196,15 @@ impl PendingRequest {
 }
 
 /// The answer to a post that is sent again: the same part of the run. Of several answers, those that were not given yet are given.
-async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, told: Value) -> Result<Accepted> {
-    let first = told.get("pause_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, accepted_json: Value) -> Result<Accepted> {
+    let first = accepted_json.get("pause_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut more = Vec::new();
-    let run = told.get("trace_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let run = accepted_json.get("trace_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     if ask.interrupts.len() + ask.verdicts.len() > 1 {
         more = decide::rest(&ask, &studio.standing(scope, &run).await?, &first);
     }
-    Accepted { ask, told, more: None, leash: None, again: true }.and_answers(Answered { studio: studio.clone(), scope: scope.clone(), run }, more)
+    Accepted { ask, accepted_json, more: None, cancel_on_drop: None, again: true }
+        .and_answers(Answered { studio: studio.clone(), scope: scope.clone(), run }, more)
 }
 
 async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<Id>, ask: Ask, key: Option<RequestKey>) -> Result<Accepted> {
@@ -281,8 +282,8 @@ async fn start(
     request.replaces = replaces.filter(|_| kind == EntityKind::Agent);
     let cancels = request.cancel_on_disconnect;
     let started = studio.start(scope, kind, id, request, false).await?;
-    let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), started.run.to_string()));
-    Ok(Accepted { ask, told: started.told(), more: None, leash, again: false })
+    let cancel_on_drop = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), started.run.to_string()));
+    Ok(Accepted { ask, accepted_json: started.accepted_json(), more: None, cancel_on_drop, again: false })
 }
 
 /// Sends the first of several answers; the others follow when the run has paused again.
@@ -290,16 +291,16 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
     let answered = Answered { studio: studio.clone(), scope: scope.clone(), run: run.clone() };
     let mut answers = answers.into_iter();
     let cancels = ask.on_disconnect.as_ref().is_some_and(|word| word == "cancel");
-    let told = match answers.next() {
+    let accepted_json = match answers.next() {
         Some(Answer::Resume(body)) => {
             let request = ResumeRequest { key, trace: ask.trace.clone(), ..resume_request(body, ask.on_disconnect.as_ref())? };
-            studio.resume(scope, &run, request, false).await?.told()
+            studio.resume(scope, &run, request, false).await?.accepted_json()
         }
         Some(Answer::Cancel(pause)) => answered.cancel(&pause, key).await?,
         Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
     };
-    let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));
-    Accepted { ask, told, more: None, leash, again: false }.and_answers(answered, answers.collect())
+    let cancel_on_drop = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));
+    Accepted { ask, accepted_json, more: None, cancel_on_drop, again: false }.and_answers(answered, answers.collect())
 }
 
 /// The request of an answer.
@@ -323,6 +324,6 @@ pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let (message_id, thread) = (message_id(&run, standing.newest_part), standing.thread.to_string());
     let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5")).at(&call.of_studio());
     let translator = Translator::Vercel(Box::new(translator));
-    let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
-    course::answer(course, Protocol::Vercel, slot, None)
+    let response_stream = ResponseStream::new(call.studio.clone(), call.scope.clone(), run, translator, events);
+    response_stream::answer(response_stream, Protocol::Vercel, slot, None)
 }

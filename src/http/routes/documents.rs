@@ -12,7 +12,7 @@ use crate::http::problem::Asker;
 use crate::http::table::{Gives, Route};
 use crate::http::{details, pages, range};
 use crate::store::knowledge::passages::Place;
-use crate::studio::{Around, DocumentText};
+use crate::studio::{DocumentLocation, DocumentText};
 
 /// Browsers show a PDF in a viewer of their own, which scripts of the file do not leave; nothing else of a document is shown in place.
 const PDF: &str = "application/pdf";
@@ -49,11 +49,11 @@ async fn original(call: Call) -> Result<Response> {
     Ok(response)
 }
 
-fn around(call: &Call) -> Around {
+fn around(call: &Call) -> DocumentLocation {
     let number = |name| call.query(name).and_then(|text| text.parse::<u64>().ok());
     let word = |name| call.query(name).map(Into::into);
     let page = number("page").and_then(|page| u32::try_from(page).ok());
-    Around { position: number("position").unwrap_or(0), place: Place { page, heading: word("heading"), sheet: word("sheet") } }
+    DocumentLocation { position: number("position").unwrap_or(0), place: Place { page, heading: word("heading"), sheet: word("sheet") } }
 }
 
 async fn text(call: Call) -> Result<Response> {

@@ -68,10 +68,10 @@ pub(super) fn pace(studio: &Studio) -> error::Result<Pace> {
 
 /// The answer that streams a run. [`CancelOnDrop`] cancels the run if the answer is dropped before its end; an answer whose time is over has
 /// come to its end, for its reader comes back.
-pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<CancelOnDrop>, pace: Pace) -> Response {
+pub(super) fn answer(events: EventStream, slot: StreamSlot, cancel_on_drop: Option<CancelOnDrop>, pace: Pace) -> Response {
     let chunks = Box::pin(encoded(events.cut_when_behind()).take_until(pace.over()));
     let silence = pace.silence;
-    let mut response = Response::new(Body::new(EventBody { opened: false, ..EventBody::new(chunks, slot, leash, silence) }));
+    let mut response = Response::new(Body::new(EventBody { opened: false, ..EventBody::new(chunks, slot, cancel_on_drop, silence) }));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -129,14 +129,14 @@ pub(super) struct EventBody<S> {
     chunks: S,
     silence: Silence,
     opened: bool,
-    leash: Option<CancelOnDrop>,
+    cancel_on_drop: Option<CancelOnDrop>,
     _slot: StreamSlot,
 }
 
 impl<S> EventBody<S> {
     /// For chunks that are sent unchanged, without an opening.
-    pub(super) const fn new(chunks: S, slot: StreamSlot, leash: Option<CancelOnDrop>, silence: Silence) -> Self {
-        Self { chunks, silence, opened: true, leash, _slot: slot }
+    pub(super) const fn new(chunks: S, slot: StreamSlot, cancel_on_drop: Option<CancelOnDrop>, silence: Silence) -> Self {
+        Self { chunks, silence, opened: true, cancel_on_drop, _slot: slot }
     }
 }
 
@@ -159,8 +159,8 @@ impl<S: Stream<Item = Result<Bytes, Cut>> + Unpin> http_body::Body for EventBody
             }
             Poll::Ready(Some(Err(Cut))) => Poll::Ready(None),
             Poll::Ready(None) => {
-                if let Some(leash) = self.leash.take() {
-                    leash.let_go();
+                if let Some(cancel_on_drop) = self.cancel_on_drop.take() {
+                    cancel_on_drop.let_go();
                 }
                 Poll::Ready(None)
             }

@@ -14,12 +14,12 @@ fn studio() -> Studio {
     Studio::open(config).expect("a studio")
 }
 
-fn body<S>(studio: &Studio, chunks: S, longest: Duration, leash: Option<CancelOnDrop>) -> EventBody<S> {
+fn body<S>(studio: &Studio, chunks: S, longest: Duration, cancel_on_drop: Option<CancelOnDrop>) -> EventBody<S> {
     let silence = Silence::new(longest, studio.runtime().expect("a runtime"));
-    EventBody { chunks, silence, opened: false, leash, _slot: studio.stream_slot().expect("a slot") }
+    EventBody { chunks, silence, opened: false, cancel_on_drop, _slot: studio.stream_slot().expect("a slot") }
 }
 
-fn leash(studio: &Studio) -> CancelOnDrop {
+fn cancel_on_drop(studio: &Studio) -> CancelOnDrop {
     CancelOnDrop::new(studio.clone(), Scope::default(), "0199a000-0000-7000-8000-000000000000".into())
 }
 
@@ -58,20 +58,26 @@ async fn an_answer_whose_time_is_over_ends_and_does_not_cancel_its_run() {
     let silence = Silence::new(Duration::from_secs(60), studio.runtime().expect("a runtime"));
     let pace = Pace { silence, most: Some(Duration::from_millis(20)) };
     let chunks = Box::pin(stream::pending::<Result<Bytes, Cut>>().take_until(pace.over()));
-    let mut body = EventBody { chunks, silence: pace.silence, opened: false, leash: Some(leash(&studio)), _slot: studio.stream_slot().expect("a slot") };
+    let mut body = EventBody {
+        chunks,
+        silence: pace.silence,
+        opened: false,
+        cancel_on_drop: Some(cancel_on_drop(&studio)),
+        _slot: studio.stream_slot().expect("a slot"),
+    };
     body.frame().await.expect("a frame").expect("no fault");
     assert!(body.frame().await.is_none(), "its time is over");
-    assert!(body.leash.is_none(), "the reader comes back");
+    assert!(body.cancel_on_drop.is_none(), "the reader comes back");
 }
 
 #[tokio::test]
 async fn only_a_whole_telling_lets_the_leash_go() {
     let studio = studio();
-    let mut whole = body(&studio, stream::empty(), Duration::from_secs(60), Some(leash(&studio)));
+    let mut whole = body(&studio, stream::empty(), Duration::from_secs(60), Some(cancel_on_drop(&studio)));
     while whole.frame().await.is_some() {}
-    assert!(whole.leash.is_none(), "the end was told");
+    assert!(whole.cancel_on_drop.is_none(), "the end was told");
 
-    let mut cut = body(&studio, stream::iter([Err(Cut)]), Duration::from_secs(60), Some(leash(&studio)));
+    let mut cut = body(&studio, stream::iter([Err(Cut)]), Duration::from_secs(60), Some(cancel_on_drop(&studio)));
     while cut.frame().await.is_some() {}
-    assert!(cut.leash.is_some(), "the reader missed the end");
+    assert!(cut.cancel_on_drop.is_some(), "the reader missed the end");
 }

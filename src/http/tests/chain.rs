@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::support::{Told, ask, ask_as, request, studio, with};
+use super::support::{WholeAnswer, ask, ask_as, request, studio, with};
 use crate::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use crate::http::{HostMarks, router, service};
 
@@ -346,7 +346,7 @@ async fn a_silent_host_means_no_but_only_after_a_while() {
 #[tokio::test]
 async fn the_page_is_served_with_its_policy_and_its_root() {
     let studio = studio(json!({"locale": "pt_BR", "csrf": {"header": "X-CSRF-TOKEN", "meta": "csrf-token"}}));
-    let page: Told = ask(&studio, request("GET", "/studio/workflows/7/edit", "")).await;
+    let page: WholeAnswer = ask(&studio, request("GET", "/studio/workflows/7/edit", "")).await;
     assert_eq!(page.status.as_u16(), 404, "there is no such workflow");
     expect!["default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; require-trusted-types-for 'script'"]
         .assert_eq(page.header("content-security-policy"));

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::facade::asking;
-use super::support::{Told, ask, request, studio, with};
+use super::support::{WholeAnswer, ask, request, studio, with};
 use crate::http::table::TABLE;
 use crate::studio::Studio;
 use crate::studio::definitions::slugs::WORDS_OF_PATHS;
@@ -17,7 +17,7 @@ async fn put(studio: &Studio, name: &str) {
     assert_eq!(put.status.as_u16(), 200, "{}", put.text());
 }
 
-fn conflict(told: &Told, current: &Value) {
+fn conflict(told: &WholeAnswer, current: &Value) {
     assert_eq!((told.status.as_u16(), told.code().as_str()), (409, "revision_conflict"), "{}", told.text());
     assert_eq!(&told.json()["current"]["draft_revision"], current, "{}", told.text());
 }

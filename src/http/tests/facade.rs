@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::support::{Told, ask, ask_as, request, studio, with};
+use super::support::{WholeAnswer, ask, ask_as, request, studio, with};
 use crate::http::{HostMarks, dispatch};
 use crate::studio::Studio;
 
@@ -27,7 +27,7 @@ pub(super) async fn asking(keys: Value) -> Studio {
     studio
 }
 
-fn lines(told: &Told, prefix: &str) -> Vec<String> {
+fn lines(told: &WholeAnswer, prefix: &str) -> Vec<String> {
     told.text().lines().filter_map(|line| line.strip_prefix(prefix).map(str::to_owned)).collect()
 }
 
@@ -36,7 +36,7 @@ async fn runs(studio: &Studio) -> Vec<Value> {
     listed.json()["data"].as_array().cloned().unwrap_or_default()
 }
 
-pub(super) fn run_of(told: &Told) -> String {
+pub(super) fn run_of(told: &WholeAnswer) -> String {
     let data = lines(told, "data: ").first().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).unwrap_or_default();
     data["trace_id"].as_str().expect("a run").to_owned()
 }
@@ -78,7 +78,7 @@ async fn a_tail_goes_on_after_its_position() {
     let studio = asking(json!({})).await;
     let run = run_of(&ask(&studio, request("POST", STREAM, BODY)).await);
     let tail = |query: &str| request("GET", &format!("/studio/workflows/runs/{run}/events/stream{query}"), "");
-    let ids = |told: Told| lines(&told, "id: ");
+    let ids = |told: WholeAnswer| lines(&told, "id: ");
     let all = ask(&studio, tail("")).await;
     assert_eq!(lines(&all, "event: ").last().map(String::as_str), Some("run_terminal"));
     assert_eq!(ids(all), ["1", "2", "3", "4", "5"]);
@@ -171,7 +171,7 @@ async fn of_two_requests_at_once_with_one_key_one_is_accepted() {
         let key = format!("both-{at}");
         let keyed = || with(request("POST", STREAM, BODY), "idempotency-key", &key);
         let (first, second) = tokio::join!(ask(&studio, keyed()), ask(&studio, keyed()));
-        let ran: Vec<&Told> = [&first, &second].into_iter().filter(|answer| answer.status.as_u16() == 200).collect();
+        let ran: Vec<&WholeAnswer> = [&first, &second].into_iter().filter(|answer| answer.status.as_u16() == 200).collect();
         let refused = [&first, &second].into_iter().filter(|answer| answer.code() == "idempotency_in_progress").count();
         assert_eq!(ran.len() + refused, 2, "{} {}", first.text(), second.text());
         assert!(!ran.is_empty() && ran.iter().all(|answer| answer.text() == ran[0].text()));

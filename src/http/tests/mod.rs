@@ -8,6 +8,6 @@ mod files;
 mod ignored;
 mod mounted;
 mod pages;
+mod refusals;
 mod support;
-mod told;
 mod walk;

@@ -8,16 +8,16 @@ use http::Request;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use super::support::{Told, ask, ask_as, request, studio, with};
+use super::support::{WholeAnswer, ask, ask_as, request, studio, with};
 use crate::http::{HostMarks, router, service};
 
-async fn get(host: &Router, path: &str, accepted: &str) -> Told {
+async fn get(host: &Router, path: &str, accepted: &str) -> WholeAnswer {
     let request = Request::get(path).header("accept-encoding", accepted).body(Body::empty()).expect("a request");
-    Told::of(host.clone().oneshot(request).await.expect("an answer")).await
+    WholeAnswer::of(host.clone().oneshot(request).await.expect("an answer")).await
 }
 
 /// What the page at `path` names under `assets/`, as addresses.
-fn files(page: &Told, root: &str) -> BTreeSet<String> {
+fn files(page: &WholeAnswer, root: &str) -> BTreeSet<String> {
     let named = page.text().split('"').filter_map(|part| part.split_once("assets/"));
     named.map(|(_, file)| format!("{root}/assets/{file}")).collect()
 }
@@ -72,6 +72,6 @@ async fn a_path_that_begins_with_that_of_the_base_url_is_found() {
 async fn a_service_under_a_path_says_where_a_new_definition_is() {
     let host = Router::new().nest_service("/ai", service(studio(json!({}))));
     let made = with(request("POST", "/ai/studio/api/agents", r#"{"name":"A","slug":"a"}"#), "host", "shop.example");
-    let made = Told::of(host.oneshot(made.map(Body::from)).await.expect("an answer")).await;
+    let made = WholeAnswer::of(host.oneshot(made.map(Body::from)).await.expect("an answer")).await;
     assert!(made.header("location").starts_with("/ai/studio/api/agents/"), "{}", made.header("location"));
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::facade::{BODY, STREAM, asking, run_of};
-use super::support::{Told, ask, request, studio, with};
+use super::support::{WholeAnswer, ask, request, studio, with};
 use crate::studio::Studio;
 
 const NOBODY: &str = "0199a000-0000-7000-8000-000000000000";
@@ -77,6 +77,6 @@ async fn a_project_may_have_page_templates_of_its_own() {
     assert_eq!(get_page(&own, "/studio/workflows").await.text(), built_in.text());
 }
 
-async fn get_page(studio: &Studio, path: &str) -> Told {
+async fn get_page(studio: &Studio, path: &str) -> WholeAnswer {
     ask(studio, with(request("GET", path, ""), "accept", "text/html")).await
 }

@@ -21,13 +21,13 @@ pub(super) fn studio(keys: Value) -> Studio {
 }
 
 /// An answer that was read whole.
-pub(super) struct Told {
+pub(super) struct WholeAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-impl Told {
+impl WholeAnswer {
     pub(super) async fn of(response: Response<Body>) -> Self {
         let (head, body) = response.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
@@ -64,10 +64,10 @@ pub(super) fn with(mut request: Request<Bytes>, name: &'static str, value: &str)
     request
 }
 
-pub(super) async fn ask(studio: &Studio, request: Request<Bytes>) -> Told {
+pub(super) async fn ask(studio: &Studio, request: Request<Bytes>) -> WholeAnswer {
     ask_as(studio, request, HostMarks::default()).await
 }
 
-pub(super) async fn ask_as(studio: &Studio, request: Request<Bytes>, marks: HostMarks) -> Told {
-    Told::of(dispatch(studio, request, marks).await).await
+pub(super) async fn ask_as(studio: &Studio, request: Request<Bytes>, marks: HostMarks) -> WholeAnswer {
+    WholeAnswer::of(dispatch(studio, request, marks).await).await
 }

@@ -49,7 +49,7 @@ pub enum Source<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The `output` of the span `context_truncation`.
-    pub told: Value,
+    pub span_output: Value,
 }
 
 impl Cut {
@@ -60,8 +60,8 @@ impl Cut {
             Source::Tool(tool) => ("tool_result", "tool", tool),
         };
         let strategy = strategy.as_str();
-        let told = json!({"kind": kind, (key): name, "tokens_before": before, "tokens_after": after, "strategy": strategy});
-        Self { told }
+        let span_output = json!({"kind": kind, (key): name, "tokens_before": before, "tokens_after": after, "strategy": strategy});
+        Self { span_output }
     }
 }
 

@@ -44,7 +44,7 @@ fn within_tells_what_it_cut() {
     assert_eq!(cuts, []);
     within("long ".repeat(9), Some(6), Source::Tool("look"), &mut cuts);
     within("long ".repeat(9), Some(6), Source::State("a.b"), &mut cuts);
-    let told: Vec<String> = cuts.iter().map(|cut| cut.told.to_string()).collect();
+    let told: Vec<String> = cuts.iter().map(|cut| cut.span_output.to_string()).collect();
     assert_eq!(told, [
         r#"{"kind":"tool_result","tool":"look","tokens_before":12,"tokens_after":6,"strategy":"hard"}"#,
         r#"{"kind":"state_field","field":"a.b","tokens_before":12,"tokens_after":6,"strategy":"hard"}"#,
@@ -70,7 +70,7 @@ fn whole_chunks_stay_while_they_fit() {
     assert_eq!(context(24).0, format!("{a}\n---\n{b}"), "two chunks and no room for a marker");
     assert_eq!(context(18).0, format!("{a}\n---\n[2] {}\n\n[truncated]", "b".repeat(0)).replace("[2] \n\n", "[2]\n\n"));
     assert_eq!(context(8).0, format!("[1] {}\n\n[truncated]", "a".repeat(12)), "not even one");
-    let told = context(20).1[0].told.to_string();
+    let told = context(20).1[0].span_output.to_string();
     assert_eq!(told, r#"{"kind":"rag_context","field":"rag_context.context","tokens_before":38,"tokens_after":19,"strategy":"hard"}"#);
     let mut cuts = Vec::new();
     let whole_value = cut_retrieved(&whole, &whole, 60, "rag_context", &mut cuts);

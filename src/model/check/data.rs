@@ -14,23 +14,23 @@ use super::super::node::rerank::{self, Rerank};
 use super::issue::{IssueCode, Report, Spot};
 
 /// What a value should have been: the key of a phrase with its values, and where in the value.
-struct Wrong {
+struct DataError {
     at: String,
     expected: &'static str,
     values: Vec<(&'static str, String)>,
 }
 
-type Fit = Result<(), Wrong>;
+type Fit = Result<(), DataError>;
 
-fn wrong<T>(expected: &'static str) -> Result<T, Wrong> {
-    Err(Wrong { at: String::new(), expected, values: Vec::new() })
+fn wrong<T>(expected: &'static str) -> Result<T, DataError> {
+    Err(DataError { at: String::new(), expected, values: Vec::new() })
 }
 
 fn fits(holds: bool, expected: &'static str) -> Fit {
     if holds { Ok(()) } else { wrong(expected) }
 }
 
-impl Wrong {
+impl DataError {
     fn within(mut self, at: &str) -> Self {
         self.at = format!(".{at}{}", self.at);
         self
@@ -135,9 +135,9 @@ fn whole(value: &Value, min: u64, max: u64) -> Fit {
         return Ok(());
     }
     if max >= 1 << 53 {
-        return wrong("expected.whole_from").map_err(|wrong: Wrong| wrong.with("min", &min));
+        return wrong("expected.whole_from").map_err(|wrong: DataError| wrong.with("min", &min));
     }
-    wrong("expected.whole_between").map_err(|wrong: Wrong| wrong.with("min", &min).with("max", &max))
+    wrong("expected.whole_between").map_err(|wrong: DataError| wrong.with("min", &min).with("max", &max))
 }
 
 fn number(value: &Value, min: f64, max: f64, open: bool) -> Fit {
@@ -163,20 +163,21 @@ fn member(fields: &Map<String, Value>, name: &str, fit: impl Fn(&Value) -> Fit) 
     value.map_or(Ok(()), |value| fit(value).map_err(|wrong| wrong.within(name)))
 }
 
-fn object(value: &Value) -> Result<&Map<String, Value>, Wrong> {
+fn object(value: &Value) -> Result<&Map<String, Value>, DataError> {
     value.as_object().map_or_else(|| wrong("expected.object"), Ok)
 }
 
 fn filter(value: &Value) -> Fit {
     let found = Filter::parse(object(value)?);
-    found.map(|_| ()).or_else(|(key, _)| wrong("expected.filter").map_err(|wrong: Wrong| wrong.within(&key)))
+    found.map(|_| ()).or_else(|(key, _)| wrong("expected.filter").map_err(|wrong: DataError| wrong.within(&key)))
 }
 
 fn rerank(value: &Value) -> Fit {
     match Rerank::parse(object(value)?) {
         Ok(_) => Ok(()),
-        Err(("candidates", _)) => wrong("expected.whole_between").map_err(|wrong: Wrong| wrong.with("min", &1).with("max", &rerank::MOST).within("candidates")),
-        Err((key, _)) => wrong("expected.filled").map_err(|wrong: Wrong| wrong.within(key)),
+        Err(("candidates", _)) => wrong("expected.whole_between")
+            .map_err(|wrong: DataError| wrong.with("min", &1).with("max", &rerank::MOST).within("candidates")),
+        Err((key, _)) => wrong("expected.filled").map_err(|wrong: DataError| wrong.within(key)),
     }
 }
 
@@ -208,7 +209,7 @@ fn tool_choice(value: &Value) -> Fit {
 
 fn provider_options(value: &Value) -> Fit {
     let refused = refused_option(object(value)?);
-    refused.map_or(Ok(()), |at| wrong("expected.provider_options").map_err(|wrong: Wrong| wrong.within(&at)))
+    refused.map_or(Ok(()), |at| wrong("expected.provider_options").map_err(|wrong: DataError| wrong.within(&at)))
 }
 
 fn texts(value: &Value) -> Fit {
@@ -217,7 +218,7 @@ fn texts(value: &Value) -> Fit {
 
 fn fallbacks(value: &Value) -> Fit {
     if value.as_array().is_some_and(|list| list.len() > fallback::MOST) {
-        return wrong("expected.list_most").map_err(|wrong: Wrong| wrong.with("most", &fallback::MOST));
+        return wrong("expected.list_most").map_err(|wrong: DataError| wrong.with("most", &fallback::MOST));
     }
     items(value, |item| {
         let fields = object(item)?;

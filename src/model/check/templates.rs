@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
             let readers = readers(subject, at);
             let before = heard_by.entry(readers.clone()).or_insert_with(|| before(subject, &readers));
             let known =
-                writers.get(key).into_iter().flatten().any(|writer| before[*writer] && is_told(subject, *writer, &readers));
+                writers.get(key).into_iter().flatten().any(|writer| before[*writer] && is_readable(subject, *writer, &readers));
             if !known {
                 report.add(IssueCode::TemplateUnknownKey, "", node.spot().field(field), &[("node", node.label()), ("key", key)]);
             }
@@ -69,7 +69,7 @@ fn before(subject: &Subject<'_>, readers: &[usize]) -> Vec<bool> {
 }
 
 /// Nothing outside a branch can read what the branch writes.
-fn is_told(subject: &Subject<'_>, writer: usize, readers: &[usize]) -> bool {
+fn is_readable(subject: &Subject<'_>, writer: usize, readers: &[usize]) -> bool {
     readers.iter().any(|reader| {
         subject.regions.iter().all(|region| match region.branch_of(writer) {
             None => true,

@@ -92,7 +92,7 @@ impl Compiled {
             return Err(format!("longer than {LENGTH} characters"));
         }
         let config = Config::new().nfa_size_limit(Some(SIZE)).which_captures(WhichCaptures::None);
-        let slow = Compiler::new().configure(config).build(text).map_err(|error| told(&error))?;
+        let slow = Compiler::new().configure(config).build(text).map_err(|error| error_text(&error))?;
         let config = DFA::config()
             .cache_capacity(SEARCH)
             .skip_cache_capacity_check(true)
@@ -115,13 +115,13 @@ impl Compiled {
         if text.len().saturating_mul(self.slow.states().len()) > PATIENCE {
             return Err(format!("a regular expression takes too long on a text of {} KiB; make it simpler, or test a shorter text", text.len() >> 10));
         }
-        let slow = PikeVM::new_from_nfa(self.slow.clone()).map_err(|error| told(&error))?;
+        let slow = PikeVM::new_from_nfa(self.slow.clone()).map_err(|error| error_text(&error))?;
         Ok(slow.is_match(&mut slow.create_cache(), input))
     }
 }
 
 /// The last line of a syntax error says what is wrong; those before it draw the pattern.
-fn told(error: &BuildError) -> String {
+fn error_text(error: &BuildError) -> String {
     if let Some(limit) = error.size_limit() {
         return format!("Compiled regex exceeds size limit of {limit} bytes.");
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{LaneId, Said};
+use super::{LaneId, QuestionAnswer};
 use crate::model::Id;
 use crate::model::chat::Attachment;
 use crate::model::trace_context::TraceContext;
@@ -47,7 +47,7 @@ pub enum Answer {
         /// The text that the person wrote.
         message: String,
         /// What it says to the question.
-        said: Said,
+        said: QuestionAnswer,
     },
 }
 

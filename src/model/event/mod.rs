@@ -22,7 +22,7 @@ pub use call::{AskedWith, CallFinished, CallKind, CallOutcome, CallServer, CallS
 pub use created::{Created, EntityKind};
 pub use fallback::{ModelFallback, ModelName};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
-pub use question::{Asked, OpenQuestion, Question, Said};
+pub use question::{Asked, OpenQuestion, Question, QuestionAnswer};
 pub use step::{Measured, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted, Turn};
 pub use warning::Warning;
 pub(super) use weight::of_value as weight_of;

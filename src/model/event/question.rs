@@ -53,7 +53,7 @@ impl OpenQuestion {
 
 /// A person's answer to a question in the form of the protocol: `{action, content?}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct QuestionAnswer {
     /// The call's key in its step.
     pub call: String,
     /// The question's name.

@@ -10,7 +10,7 @@ mod window;
 pub use estimate::{Measure, estimate, file_tokens, measure, media_tokens, quarters_of, text_tokens};
 pub use image_dimensions::image_dimensions;
 pub use inside_turn::{cleared, clear_results, older_part, older_turns};
-pub use past::{Past, PastTurn, Said, Summary, settled};
+pub use past::{HistoryMessage, Past, PastTurn, Summary, settled};
 pub use window::{Sizes, Window};
 
 /// What the content of a stored summary begins with, before a line break.

@@ -10,7 +10,7 @@ use super::super::event::Turn;
 
 /// A message of a history.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct HistoryMessage {
     /// Its id in the thread.
     pub id: Id,
     /// What was said.
@@ -34,21 +34,21 @@ pub struct PastTurn {
     /// The run that added it; none while it is not stored.
     run: Option<Id>,
     /// Its messages.
-    pub said: Vec<Said>,
+    pub said: Vec<HistoryMessage>,
 }
 
 /// What a history holds for models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Past {
     /// Usually one; more when two runs summarised at the same time.
-    pub summaries: Vec<Said>,
+    pub summaries: Vec<HistoryMessage>,
     /// Oldest first.
     pub turns: Vec<PastTurn>,
 }
 
 impl Past {
     /// Adds a stored message. Messages of a run that has no turn yet begin one, but a result without its call is never sent.
-    pub fn add_stored(&mut self, run: Option<Id>, is_summary: bool, said: Said) {
+    pub fn add_stored(&mut self, run: Option<Id>, is_summary: bool, said: HistoryMessage) {
         if is_summary {
             return self.summaries.push(said);
         }
@@ -66,7 +66,7 @@ impl Past {
             self.replace(summary);
         }
         let messages = turn.messages.iter().zip(&turn.ids);
-        let said = messages.map(|(message, id)| Said { id: *id, message: message.clone() }).collect();
+        let said = messages.map(|(message, id)| HistoryMessage { id: *id, message: message.clone() }).collect();
         self.turns.push(PastTurn { run: None, said });
     }
 
@@ -77,7 +77,7 @@ impl Past {
         self.turns.retain(|turn| turn.said.first().is_some_and(|said| !covered.contains(&said.id)));
         self.summaries.retain(|said| !covered.contains(&said.id));
         let message = Message::text(Role::System, summary.text.as_str());
-        self.summaries.push(Said { id: summary.id, message });
+        self.summaries.push(HistoryMessage { id: summary.id, message });
         before - self.messages()
     }
 
@@ -96,7 +96,7 @@ impl Past {
         let mut used: HashSet<String> = HashSet::new();
         for turn in &mut self.turns {
             let mut renamed: HashMap<String, String> = HashMap::new();
-            for Said { id, message } in &mut turn.said {
+            for HistoryMessage { id, message } in &mut turn.said {
                 for call in &mut message.tool_calls {
                     renamed.remove(&call.id);
                     if !used.insert(call.id.clone()) {
@@ -148,12 +148,12 @@ mod tests {
         Id(uuid::Uuid::from_u128(n))
     }
 
-    fn said(n: u128, role: Role) -> Said {
-        Said { id: id(n), message: Message::text(role, n.to_string()) }
+    fn said(n: u128, role: Role) -> HistoryMessage {
+        HistoryMessage { id: id(n), message: Message::text(role, n.to_string()) }
     }
 
     fn shown(past: &Past) -> String {
-        let text = |said: &Said| said.message.content.clone();
+        let text = |said: &HistoryMessage| said.message.content.clone();
         let turns = past.turns.iter().map(|turn| turn.said.iter().map(text).collect::<Vec<_>>().join(" "));
         format!("{:?} | {}", past.summary(), turns.collect::<Vec<_>>().join(" / "))
     }

@@ -78,7 +78,7 @@ fn text_in_pieces_is_held_back_where_a_known_value_may_have_begun() {
 }
 
 /// What a reader of a stream is told, piece by piece and at its end.
-fn told(pieces: &[&str]) -> String {
+fn streamed(pieces: &[&str]) -> String {
     let (mut masks, mut held, mut told) = (masks(&["password"]), String::new(), String::new());
     for piece in pieces {
         held.push_str(piece);
@@ -100,10 +100,10 @@ fn text_in_pieces_is_held_back_from_a_named_key_to_the_end_of_its_value() {
         ("the pass, and the passwords: none", "the pass, and the passwords: none"),
     ] {
         for cut in whole.char_indices().map(|(at, _)| at) {
-            assert_eq!(told(&[&whole[..cut], &whole[cut..]]), masked, "cut at {cut}");
+            assert_eq!(streamed(&[&whole[..cut], &whole[cut..]]), masked, "cut at {cut}");
         }
         let letters: Vec<String> = whole.chars().map(String::from).collect();
-        assert_eq!(told(&letters.iter().map(String::as_str).collect::<Vec<_>>()), masked, "letter by letter");
+        assert_eq!(streamed(&letters.iter().map(String::as_str).collect::<Vec<_>>()), masked, "letter by letter");
     }
 }
 
@@ -135,7 +135,7 @@ proptest::proptest! {
         let pieces: Vec<&str> = cuts.windows(2).map(|pair| &whole[pair[0]..pair[1]]).collect();
         let mut at_once = whole.clone();
         masks(&["password"]).text(&mut at_once);
-        proptest::prop_assert!(at_once.contains("hunter2222") || !told(&pieces).contains("hunter2222"), "{whole}");
+        proptest::prop_assert!(at_once.contains("hunter2222") || !streamed(&pieces).contains("hunter2222"), "{whole}");
     }
 }
 

@@ -44,7 +44,7 @@ impl Schema {
         let Measured { width, depth, plain } = measure::measured(schema)?;
         let build = || {
             let patterns = PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(SEARCH);
-            jsonschema::options().with_pattern_options(patterns).build(schema).map_err(|problem| told(&problem))
+            jsonschema::options().with_pattern_options(patterns).build(schema).map_err(|problem| first_letters(&problem))
         };
         let validator = with_stack_for(depth, build)??;
         Ok(Self { validator, width: plain.then_some(width), depth, written: schema.clone() })
@@ -78,7 +78,7 @@ impl Schema {
             return Vec::new();
         }
         let problems = self.validator.iter_errors(value).take(PROBLEMS).map(|problem| {
-            let (path, text) = (problem.instance_path().to_string(), told(&problem));
+            let (path, text) = (problem.instance_path().to_string(), first_letters(&problem));
             if path.is_empty() { text } else { format!("{path}: {text}") }
         });
         problems.collect()
@@ -104,7 +104,7 @@ fn with_stack_for<T: Send>(depth: usize, work: impl FnOnce() -> T + Send) -> Res
 }
 
 /// The first letters of something that shows itself, of which the rest is never made.
-fn told(shown: &dyn fmt::Display) -> String {
+fn first_letters(shown: &dyn fmt::Display) -> String {
     struct First(String, usize);
     impl Write for First {
         fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -289,7 +289,7 @@ impl Telling {
                 lane.open = true;
             }
             self.pump(child);
-            if !self.told(child) {
+            if !self.is_published(child) {
                 return false;
             }
             if let Some(lane) = self.lanes.get_mut(&child) {
@@ -310,7 +310,7 @@ impl Telling {
     }
 
     /// All frames of a lane in this stretch are published.
-    fn told(&self, id: LaneId) -> bool {
+    fn is_published(&self, id: LaneId) -> bool {
         let Some(lane) = self.lanes.get(&id) else { return true };
         match (lane.waiting.front(), lane.forks.front()) {
             (None, _) => lane.settled,

@@ -30,7 +30,7 @@ pub const LOST_TOKENS: u64 = 10_000;
 
 /// An item to encode: an entry, or tokens between entries.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum Input {
     /// An entry of the log.
     Entry(Arc<Entry>),
     /// Tokens of a step.
@@ -132,13 +132,13 @@ impl Telling {
     }
 
     /// Encodes the next item.
-    pub fn tell(&mut self, told: &Told) {
-        match told {
-            Told::Entry(entry) => {
+    pub fn tell(&mut self, input: &Input) {
+        match input {
+            Input::Entry(entry) => {
                 self.tell_entry(entry);
                 self.working.seen(entry.at);
             }
-            Told::Tokens(tokens) => self.tell_tokens(tokens),
+            Input::Tokens(tokens) => self.tell_tokens(tokens),
         }
     }
 

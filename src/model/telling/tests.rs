@@ -41,7 +41,7 @@ fn a_frame_holds_what_is_told_and_not_a_large_entry() {
     let mut telling = telling();
     for (seq, bytes) in [(1, 500_000), (2, 30_000), (3, 10)] {
         let entry = wrote(seq, bytes);
-        telling.tell(&Told::Entry(Arc::clone(&entry)));
+        telling.tell(&Input::Entry(Arc::clone(&entry)));
         let frames = std::mem::take(&mut telling.ordered.frames);
         assert_eq!(frames.iter().map(Frame::event).collect::<Vec<_>>(), ["step_started", "step_completed"]);
         assert_eq!(frames[0].begins_step(), Some(id(10)));

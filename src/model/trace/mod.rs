@@ -19,7 +19,7 @@ use super::event::{CallFinished, CallStarted, Created, Entry, Event, Fault, Pure
 use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Run;
-use super::telling::{Telling, Told, Wire};
+use super::telling::{Input, Telling, Wire};
 
 /// The steps and spans of a run.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Trace {
             if entry.seq > first.seq {
                 run.apply(entry);
             }
-            telling.tell(&Told::Entry(Arc::clone(entry)));
+            telling.tell(&Input::Entry(Arc::clone(entry)));
             order.extend(telling.ordered.frames.drain(..).filter_map(|frame| frame.begins_step()));
             telling.live.frames.clear();
         }

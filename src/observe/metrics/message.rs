@@ -40,7 +40,7 @@ mod messages {
     fn metric(measured: &Measured, instrument: Instrument) -> Option<Metric> {
         let of_it = measured.series.iter().filter(|((of, _), _)| *of == instrument);
         let data_points: Vec<_> = of_it.map(|((_, about), counted)| point(measured, instrument, about, counted)).collect();
-        let (name, unit, description) = instrument.told();
+        let (name, unit, description) = instrument.name_unit_help();
         let data = Histogram { data_points, aggregation_temporality: AggregationTemporality::Cumulative.into() };
         (!data.data_points.is_empty()).then(|| Metric {
             name: name.into(),

@@ -36,7 +36,7 @@ impl Instrument {
     const ALL: [Self; 3] = [Self::TokenUsage, Self::OperationDuration, Self::RunDuration];
 
     /// Name, unit, and what it says.
-    const fn told(self) -> (&'static str, &'static str, &'static str) {
+    const fn name_unit_help(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::TokenUsage => ("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used."),
             Self::OperationDuration => ("gen_ai.client.operation.duration", "s", "GenAI operation duration."),
@@ -93,7 +93,7 @@ struct Measured {
     since: Option<Timestamp>,
     until: Timestamp,
     /// Something was measured that was not sent yet.
-    news: bool,
+    has_unsent: bool,
 }
 
 /// All histograms, from the beginning on: a request that is lost takes nothing with it.
@@ -101,7 +101,7 @@ pub(super) struct Metrics(Mutex<Measured>);
 
 impl Default for Metrics {
     fn default() -> Self {
-        Self(Mutex::new(Measured { instance: OnceLock::new(), series: HashMap::new(), since: None, until: Timestamp::default(), news: false }))
+        Self(Mutex::new(Measured { instance: OnceLock::new(), series: HashMap::new(), since: None, until: Timestamp::default(), has_unsent: false }))
     }
 }
 
@@ -119,12 +119,12 @@ impl Metrics {
     /// The request with all histograms; none if nothing was measured since the last one.
     fn request(&self, environment: &str) -> Option<Bytes> {
         let mut measured = self.0.lock();
-        std::mem::take(&mut measured.news).then(|| message::request(&measured, environment))
+        std::mem::take(&mut measured.has_unsent).then(|| message::request(&measured, environment))
     }
 
     /// The last request was not taken.
     fn again(&self) {
-        self.0.lock().news = true;
+        self.0.lock().has_unsent = true;
     }
 }
 
@@ -172,7 +172,7 @@ impl Measured {
 
     fn add(&mut self, instrument: Instrument, about: Attributes, value: f64, piece: &Piece) {
         self.pass(piece.started, piece.ended);
-        self.news = true;
+        self.has_unsent = true;
         let known = self.series.len() < SERIES || self.series.contains_key(&(instrument, about.clone()));
         let about = if known { about } else { vec![("otel.metric.overflow", "true".to_owned())] };
         let bounds = instrument.bounds();

@@ -97,6 +97,6 @@ fn file_block(file: File<'_>) -> Value {
             let source = json!({"type": "text", "media_type": "text/plain", "data": file.text()});
             json!({"type": "document", "title": file.name(), "source": source})
         }
-        (Kind::Image | Kind::Audio | Kind::Video | Kind::Other, _) => Blocks::text(&file.told(), None),
+        (Kind::Image | Kind::Audio | Kind::Video | Kind::Other, _) => Blocks::text(&file.to_text(), None),
     }
 }

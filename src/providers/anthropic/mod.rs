@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
-use self::stream::Speech;
+use self::stream::MessageState;
 use super::outbound::Answer;
 use super::wire::{self, Framing, Header, Reading, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
@@ -59,19 +59,19 @@ impl Anthropic {
         let configured = self.version.as_deref().or(self.vertex.as_ref().map(|_| request::SAMPLING));
         let version = request::version(configured, request);
         let mut body = request::body(request, version);
-        let mut speech = Speech::default();
+        let mut state = MessageState::default();
         for pauses in 0.. {
-            let spent = speech.tokens();
+            let spent = state.tokens();
             let answer = self.post(version, body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
             let framing = Framing::events(request);
-            speech = wire::read(answer, framing, speech, wire::listeners(framing, request, deltas)).await?;
-            let Some(so_far) = (pauses < PAUSES).then(|| speech.pause()).flatten() else { break };
+            state = wire::read(answer, framing, state, wire::listeners(framing, request, deltas)).await?;
+            let Some(so_far) = (pauses < PAUSES).then(|| state.pause()).flatten() else { break };
             body = request::body(request, version);
             request::go_on(&mut body, &so_far);
             self.wire.gate.again();
         }
-        let tokens = speech.tokens();
-        speech.end(request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
+        let tokens = state.tokens();
+        state.end(request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
 

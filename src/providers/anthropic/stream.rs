@@ -27,7 +27,7 @@ struct Slot {
 
 /// A message as far as it came.
 #[derive(Default)]
-pub(super) struct Speech {
+pub(super) struct MessageState {
     /// The blocks before the last pause.
     before: Vec<Value>,
     /// Those since, by their index.
@@ -41,7 +41,7 @@ pub(super) struct Speech {
     over: bool,
 }
 
-impl Reading for Speech {
+impl Reading for MessageState {
     type Frame<'t> = Value;
 
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
@@ -139,7 +139,7 @@ impl Reading for Speech {
     }
 }
 
-impl Speech {
+impl MessageState {
     /// What was said so far, when the provider paused and wants to be asked to go on.
     pub(super) fn pause(&mut self) -> Option<Vec<Value>> {
         if self.stop != PAUSE {

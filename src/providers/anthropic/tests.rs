@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::agent::CacheTtl;
 use crate::model::chat::ProviderBlocks;
-use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, result, rich, schema, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Anthropic, Mock) {
     let (wire, mock) = mock::start("", answers).await;
@@ -13,12 +13,12 @@ async fn provider(answers: Vec<Canned>) -> (Anthropic, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 async fn sent(request: &ChatRequest) -> (String, Value) {
     let (provider, mock) = provider(vec![whole(&json!({"content": []}))]).await;
-    told(&provider, request).await;
+    answer_text(&provider, request).await;
     mock.seen.lock().expect("seen").remove(0)
 }
 
@@ -89,7 +89,7 @@ async fn blocks_go_back_as_they_came_and_results_in_one_turn() {
     request.messages.push(reply.message);
     request.messages.extend([result("toolu_1", "18 degrees", false), result("call.ours", "no clock", true)]);
     request.stream = false;
-    told(&provider, &request).await;
+    answer_text(&provider, &request).await;
     let seen = mock.seen.lock().expect("seen");
     expect![[r#"[{"role":"user","content":[{"type":"text","text":"Hello"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"Let me see.","signature":"EqQBCgIYAhIM+/=="},{"type":"redacted_thinking","data":"EmwKAhgB"},{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Paris"}},{"type":"tool_use","id":"call_ours","name":"now","input":{"zone":"UTC"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"18 degrees"},{"type":"tool_result","tool_use_id":"call_ours","content":"no clock","is_error":true}]}]"#]].assert_eq(&serde_json::to_string(&seen[1].1["messages"]).expect("JSON"));
     assert_eq!(seen[0].0, "/v1/messages key 2026-10-21");
@@ -216,7 +216,7 @@ async fn an_answer_that_pauses_for_the_providers_tools_goes_on() {
     expect![[r#"
 
         "So far" Stop Some((13, 3, 0, 0, 0))
-        blocks anthropic [{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}},{"type":"text","text":"So "},{"type":"text","text":"far"}]"#]].assert_eq(&told(&provider, &request).await);
+        blocks anthropic [{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}},{"type":"text","text":"So "},{"type":"text","text":"far"}]"#]].assert_eq(&answer_text(&provider, &request).await);
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[1].1["messages"][1], json!({"role": "assistant", "content": searched}));
     assert_eq!(seen[0].1["tools"], json!([{"type": "web_search_20250305", "name": "web_search"}]));
@@ -228,7 +228,7 @@ async fn what_was_spent_before_a_pause_is_told_when_the_rest_fails() {
     let (provider, _) = provider(vec![whole(&paused), Canned(400, &[], vec!["no".into()])]).await;
     expect![[r#"
 
-        provider_bad_request: the provider answered 400: no Some((5, 2))"#]].assert_eq(&told(&provider, &hello(false)).await);
+        provider_bad_request: the provider answered 400: no Some((5, 2))"#]].assert_eq(&answer_text(&provider, &hello(false)).await);
     let (provider, mock) = self::provider((0..9).map(|_| whole(&paused)).collect()).await;
     let reply = provider.chat(&hello(false), &|_| {}).await.expect("an answer");
     assert_eq!((reply.finish.as_str(), reply.warnings[0].code.as_ref()), ("other", "answer_cut"));

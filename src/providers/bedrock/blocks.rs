@@ -115,7 +115,7 @@ fn file_block(file: File<'_>, facts: &Facts, documents: &mut usize) -> Value {
                 *documents += 1;
                 json!({"document": {"format": format, "name": name(file.name(), *documents), "source": bytes()}})
             }
-            None => Blocks::text(&file.told(), None),
+            None => Blocks::text(&file.to_text(), None),
         },
     }
 }

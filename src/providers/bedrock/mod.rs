@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue, header};
 use reqwest::Url;
 
 use self::sign::{Keys, Scope, Signed};
-use self::stream::Speech;
+use self::stream::ConverseState;
 use super::outbound::Answer;
 use super::wire::{self, Framing, Header, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
@@ -87,7 +87,7 @@ impl Provider for Bedrock {
         Box::pin(async move {
             let answer = self.post(request).await?;
             let framing = if request.stream { Framing::Frames } else { Framing::Whole };
-            let speech = Speech::new(request, answer.id());
+            let speech = ConverseState::new(request, answer.id());
             wire::reply(answer, framing, speech, request, deltas).await
         })
     }

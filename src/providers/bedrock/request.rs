@@ -26,7 +26,7 @@ enum Form {
     /// By a tool that the model calls with the answer.
     Called,
     /// In words.
-    Told,
+    Instructed,
 }
 
 /// The models of Anthropic, which have settings of their own. The name of an inference profile does not show the maker.
@@ -41,7 +41,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let thinks = limits.as_ref().is_some_and(|limits| limits.thinks() || facts.reasoning == Some(Reasoning::Always));
     let form = form(request, &facts, thinks);
     let mut body = Map::new();
-    let told = request.schema.as_ref().filter(|_| form == Form::Told);
+    let told = request.schema.as_ref().filter(|_| form == Form::Instructed);
     let system = instruct::instructions(&request.messages, told);
     if !system.is_empty() {
         body.insert("system".into(), json!([{ "text": system }]));
@@ -76,7 +76,7 @@ fn form(request: &ChatRequest, facts: &Facts, thinks: bool) -> Form {
     match bound {
         Some(schema) => Form::Bound(schema),
         None if calls && schema["type"] == "object" => Form::Called,
-        None => Form::Told,
+        None => Form::Instructed,
     }
 }
 

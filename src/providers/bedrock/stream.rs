@@ -18,7 +18,7 @@ const ROUTED: &str = "/trace/promptRouter/invokedModelId";
 
 /// An answer as far as it came.
 #[derive(Default)]
-pub(super) struct Speech {
+pub(super) struct ConverseState {
     slots: BTreeMap<u64, Slot>,
     /// The answer is given by a call of the tool that stands for it.
     called: bool,
@@ -41,7 +41,7 @@ struct Slot {
     other: Option<Value>,
 }
 
-impl Speech {
+impl ConverseState {
     /// Nothing came yet.
     pub(super) fn new(request: &ChatRequest, id: Option<&str>) -> Self {
         // A tool of that name that is the user's own is called like any other.
@@ -51,7 +51,7 @@ impl Speech {
     }
 }
 
-impl Reading for Speech {
+impl Reading for ConverseState {
     type Frame<'t> = Value;
 
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
@@ -139,7 +139,7 @@ impl Reading for Speech {
     }
 }
 
-impl Speech {
+impl ConverseState {
     fn begin(&mut self, told: &Value) {
         let slot = self.slot(told);
         if let Some(tool) = told.pointer("/start/toolUse") {

@@ -8,7 +8,7 @@ use crate::model::agent::{CacheTtl, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::{Media, ToolOffer};
 use crate::providers::amazon_event_stream::frame;
-use crate::providers::mock::{self, Canned, Mock, binary, hello, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, binary, hello, rich, schema, whole};
 
 const CLAUDE: &str = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
@@ -19,7 +19,7 @@ async fn provider(answers: Vec<Canned>) -> (Bedrock, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 fn event(name: &str, payload: &Value) -> Vec<u8> {
@@ -114,7 +114,7 @@ async fn an_answer_may_come_whole() {
 /// How an answer of one text ends, or what is told in its place.
 async fn ended(frames: Vec<Vec<u8>>) -> String {
     let (provider, _) = provider(vec![binary(&frames)]).await;
-    told(&provider, &hello(true)).await.replace('\n', "| ")
+    answer_text(&provider, &hello(true)).await.replace('\n', "| ")
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn exceptions_inside_an_answer_have_codes() {
 async fn an_exception_before_anything_else_is_asked_again() {
     let good: Vec<Vec<u8>> = std::iter::once(delta(0, &json!({"text": "Hi"}))).chain(end("end_turn")).collect();
     let (provider, mock) = provider(vec![binary(&[event("messageStart", &json!({})), exception("throttlingException", "slow")][1..]), binary(&good)]).await;
-    assert!(told(&provider, &hello(true)).await.contains("\"Hi\" Stop"));
+    assert!(answer_text(&provider, &hello(true)).await.contains("\"Hi\" Stop"));
     assert_eq!(mock.seen.lock().expect("seen").len(), 2);
 }
 
@@ -184,7 +184,7 @@ async fn refusals_are_read() {
     ] {
         let answer = Canned(status, &[("content-type", "application/json")], vec![json!({ "message": text }).to_string()]);
         let (provider, _) = provider(vec![answer]).await;
-        assert_eq!(told(&provider, &hello(true)).await.trim(), wanted);
+        assert_eq!(answer_text(&provider, &hello(true)).await.trim(), wanted);
     }
 }
 
@@ -199,7 +199,7 @@ fn claude(change: impl FnOnce(&mut ChatRequest)) -> Value {
 async fn a_conversation_is_sent_as_the_reference_says() {
     let (provider, mock) = provider(vec![binary(&end("end_turn"))]).await;
     let request = ChatRequest { model: CLAUDE.into(), cache: Some(CacheTtl::Hour), ..rich() };
-    told(&provider, &request).await;
+    answer_text(&provider, &request).await;
     let (url, body) = mock.seen.lock().expect("seen").remove(0);
     assert_eq!(url, "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream Bearer key");
     expect![[r#"
@@ -395,7 +395,7 @@ async fn the_call_that_gives_the_answer_is_the_answer() {
     };
     let (provider, mock) = provider(vec![frames(&[])]).await;
     let request = ChatRequest { model: "us.amazon.nova-pro-v1:0".into(), schema: Some(schema()), ..hello(true) };
-    let told = told(&provider, &request).await;
+    let told = answer_text(&provider, &request).await;
     assert_eq!(told, "\"{\\\"a\\\":\" \"\\\"b\\\"}\" \n\"{\\\"a\\\":\\\"b\\\"}\" Stop Some((330, 12, 100, 200, 0))\nstructured {\"a\":\"b\"}");
     assert!(mock.seen.lock().expect("seen")[0].1["toolConfig"].is_object());
     // A tool of the user's own may have that name.

@@ -121,6 +121,6 @@ pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> boo
 fn part(file: File<'_>) -> Value {
     match file.kind() {
         Kind::Image => json!({"type": "image_url", "image_url": {"url": file.data_url()}}),
-        Kind::Audio | Kind::Video | Kind::Pdf | Kind::Text | Kind::Other => text_part(&file.told()),
+        Kind::Audio | Kind::Video | Kind::Pdf | Kind::Text | Kind::Other => text_part(&file.to_text()),
     }
 }

@@ -84,7 +84,7 @@ impl Reading for Talk {
             "ERROR" | "TIMEOUT" => return Err(reply::broken_off()),
             _ => Finish::Other,
         };
-        let thoughts = self.thoughts.values().chain(Some(&self.plan)).flat_map(|thought| thoughts::told(thought)).collect();
+        let thoughts = self.thoughts.values().chain(Some(&self.plan)).flat_map(|thought| thoughts::reasoning_parts(thought)).collect();
         let mut own = Map::new();
         if !self.thoughts.is_empty() {
             let thinking = self.thoughts.values().map(|thought| json!({"type": "thinking", "thinking": thought}));

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, result, rich, schema, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Cohere, Mock) {
     let (wire, mock) = mock::start("", answers).await;
@@ -11,7 +11,7 @@ async fn provider(answers: Vec<Canned>) -> (Cohere, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 fn content(kind: &str, index: u64, content: &Value) -> Value {
@@ -69,7 +69,7 @@ async fn thoughts_and_plan_go_back() {
     let mut request = hello(true);
     let reply = provider.chat(&request, &|_| {}).await.expect("an answer");
     request.messages.extend([reply.message, result("one_1", "first", false), result("two_2", "second", true)]);
-    told(&provider, &ChatRequest { stream: false, ..request }).await;
+    answer_text(&provider, &ChatRequest { stream: false, ..request }).await;
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[1].0, "/v2/chat Bearer key");
     expect![[r#"[{"role":"system","content":"S"},{"role":"user","content":"Hello"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm."}],"tool_plan":"I will look.","tool_calls":[{"id":"one_1","type":"function","function":{"name":"one","arguments":"{\"x\":1}"}},{"id":"two_2","type":"function","function":{"name":"two","arguments":"{}"}}]},{"role":"tool","tool_call_id":"one_1","content":"first"},{"role":"tool","tool_call_id":"two_2","content":"second"}]"#]].assert_eq(&serde_json::to_string(&seen[1].1["messages"]).expect("JSON"));

@@ -140,7 +140,7 @@ pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> boo
 fn file_part(file: File<'_>) -> Value {
     match file.kind() {
         Kind::Image | Kind::Audio | Kind::Video | Kind::Pdf => json!({"inlineData": {"mimeType": file.mime(), "data": file.base64()}}),
-        Kind::Text | Kind::Other => json!({"text": file.told()}),
+        Kind::Text | Kind::Other => json!({"text": file.to_text()}),
     }
 }
 

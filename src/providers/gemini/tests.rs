@@ -5,7 +5,7 @@ use super::*;
 use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, ProviderBlocks, Role};
 use crate::model::event::FaultCode;
-use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, result, rich, schema, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Gemini, Mock) {
     let (wire, mock) = mock::start("", answers).await;
@@ -14,7 +14,7 @@ async fn provider(answers: Vec<Canned>) -> (Gemini, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 fn frame(parts: &Value, finish: Option<&str>) -> Value {
@@ -64,7 +64,7 @@ async fn parts_go_back_as_they_came_and_results_in_order() {
     reply.message.tool_calls[1].id = "call_too".into();
     request.messages.push(reply.message);
     request.messages.extend([result("call_ours", "18 degrees", false), result("call_too", "no clock", true)]);
-    told(&provider, &ChatRequest { stream: false, ..request }).await;
+    answer_text(&provider, &ChatRequest { stream: false, ..request }).await;
     let seen = mock.seen.lock().expect("seen");
     let paths = [&seen[0].0, &seen[1].0];
     assert_eq!(paths, ["/v1beta/models/m:streamGenerateContent?alt=sse key", "/v1beta/models/m:generateContent key"]);

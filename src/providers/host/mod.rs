@@ -40,7 +40,7 @@ impl HostModels {
         let (sender, mut chunks) = mpsc::unbounded_channel();
         let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, within(self.payload(request), self.patience.total), Some(sender)));
         let mut limit = self.patience.first_byte;
-        let mut heard = Heard::default();
+        let mut heard = Received::default();
         loop {
             tokio::select! {
                 biased;
@@ -76,7 +76,7 @@ impl HostModels {
         });
         if let Value::Object(fields) = &mut payload {
             fields.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
-            let media: Vec<Value> = request.media.iter().filter(|media| is_named(request, media)).map(told).collect();
+            let media: Vec<Value> = request.media.iter().filter(|media| is_named(request, media)).map(media_json).collect();
             fields.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), json!(choice))));
             fields.extend(request.parallel_tool_calls.map(|several| ("parallel_tool_calls".to_owned(), several.into())));
             fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
@@ -109,14 +109,14 @@ fn sent(message: &Message) -> Value {
 }
 
 /// A file of the messages with its bytes.
-fn told(media: &Media) -> Value {
+fn media_json(media: &Media) -> Value {
     json!({"storage_key": media.storage_key, "mime_type": media.mime_type, "name": media.name, "data": STANDARD.encode(&media.bytes)})
 }
 
 /// What came in chunks.
 #[derive(Default)]
-struct Heard {
-    parts: parts::Heard,
+struct Received {
+    parts: parts::ReceivedParts,
     files: Vec<NewFile>,
     tokens: Option<Tokens>,
     said: bool,
@@ -134,7 +134,7 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-impl Heard {
+impl Received {
     fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
         self.said = true;
         self.bytes = self.bytes.saturating_add(weight(chunk));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn ended(parts: impl Iterator<Item = Value>) -> Result<ChatReply, ProviderFailure> {
-        let (mut heard, said) = (Heard::default(), crate::sync::Mutex::new(String::new()));
+        let (mut heard, said) = (Received::default(), crate::sync::Mutex::new(String::new()));
         let hear = |delta: Delta| {
             if let Delta::Text(text) = delta {
                 said.lock().push_str(&text);

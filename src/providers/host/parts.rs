@@ -53,7 +53,7 @@ pub(super) fn of(message: &Message) -> Option<Vec<Value>> {
 
 /// The parts of an answer as far as they came.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ReceivedParts {
     parts: Vec<Value>,
     /// A call of a chunk `tool_call`, or of the last answer, counts where no part is one.
     calls: Vec<ToolCall>,
@@ -61,7 +61,7 @@ pub(super) struct Heard {
     too_many: bool,
 }
 
-impl Heard {
+impl ReceivedParts {
     /// Takes a part: text and thoughts are joined to those before, unless these have data of the host's own, which ends them.
     pub(super) fn take(&mut self, part: &Value, deltas: Deltas<'_>) {
         let (kind, said) = (text(part, "type"), text(part, "text"));
@@ -116,7 +116,7 @@ impl Heard {
     pub(super) fn end(self) -> (Vec<ToolCall>, Vec<Part>, Sources, Option<Value>) {
         let thoughts = self.parts.iter().filter(|part| text(part, "type") == "reasoning").map(|part| Part::reasoning(text(part, "text")));
         let thoughts: Vec<Part> = thoughts.collect();
-        let sources = Sources::told(self.parts.iter().filter(|part| text(part, "type") == "source"));
+        let sources = Sources::of_host(self.parts.iter().filter(|part| text(part, "type") == "source"));
         let special = self.parts.iter().any(|part| part.get(OWN).is_some() || matches!(Written::sort(part), Sort::Own));
         (self.calls, thoughts, sources, special.then_some(Value::Array(self.parts)))
     }

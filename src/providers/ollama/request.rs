@@ -79,7 +79,7 @@ pub(in crate::providers) const fn carries(_: &Facts, kind: Kind, _: &str) -> boo
 
 fn user(message: &Message, media: &[Media]) -> Value {
     let (images, others): (Vec<_>, Vec<_>) = files::of(message, media).partition(|file| file.kind() == Kind::Image);
-    let told = others.into_iter().map(|file| format!("\n\n{}", file.told()));
+    let told = others.into_iter().map(|file| format!("\n\n{}", file.to_text()));
     let content: String = std::iter::once(message.content.clone()).chain(told).collect();
     let mut told = json!({"role": "user", "content": content});
     if let (false, Some(told)) = (images.is_empty(), told.as_object_mut()) {

@@ -58,7 +58,7 @@ impl Reading for Talk {
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        let thoughts = thoughts::told(&self.thinking);
+        let thoughts = thoughts::reasoning_parts(&self.thinking);
         let own = (!self.thinking.is_empty()).then(|| json!({"thinking": self.thinking}));
         let finish = match self.reason.as_str() {
             "stop" | "" => Finish::Stop,

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::providers::mock::{self, Canned, Mock, hello, lines, result, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, hello, lines, result, rich, schema, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Ollama, Mock) {
     let (wire, mock) = mock::start("", answers).await;
@@ -11,7 +11,7 @@ async fn provider(answers: Vec<Canned>) -> (Ollama, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 fn line(message: &Value) -> Value {
@@ -137,7 +137,7 @@ async fn thoughts_and_results_go_back() {
     let mut reply = provider.chat(&request, &|_| {}).await.expect("an answer");
     reply.message.tool_calls[0].id = "call_ours".into();
     request.messages.extend([reply.message, result("call_ours", "done", false)]);
-    told(&provider, &ChatRequest { stream: false, ..request }).await;
+    answer_text(&provider, &ChatRequest { stream: false, ..request }).await;
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[0].0, "/api/chat");
     expect![[r#"[{"role":"system","content":"S"},{"role":"user","content":"Hello"},{"role":"assistant","content":"","thinking":"Hm","tool_calls":[{"id":"call_ours","function":{"name":"t","arguments":{}}}]},{"role":"tool","content":"done","tool_name":"t","tool_call_id":"call_ours"}]"#]].assert_eq(&serde_json::to_string(&seen[1].1["messages"]).expect("JSON"));

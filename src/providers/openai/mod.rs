@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, header};
 
 use self::dialect::{Authorization, Dialect};
-use self::stream::Speech;
+use self::stream::CompletionState;
 use super::outbound::Answer;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
@@ -50,7 +50,7 @@ impl Provider for OpenAi {
             let body = request::body(request, &self.dialect);
             let answer = self.post("chat/completions", &request.model, body).await?;
             let framing = if request::streams(request, &self.dialect) { Framing::Events } else { Framing::Whole };
-            wire::reply(answer, framing, Speech::new(&self.dialect, &request.model), request, deltas).await
+            wire::reply(answer, framing, CompletionState::new(&self.dialect, &request.model), request, deltas).await
         })
     }
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::config::Quirks;
 use crate::model::chat::{Message, ProviderBlocks, Role, ToolCall};
 use crate::providers::ToolOffer;
-use crate::providers::mock::{self, Canned, hello, result, told, whole};
+use crate::providers::mock::{self, Canned, answer_text, hello, result, whole};
 
 fn stream(frames: &[Value]) -> Canned {
     let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
@@ -24,7 +24,7 @@ fn delta(delta: &Value) -> Value {
 
 async fn check(dialect: &str, answer: Canned, streamed: bool, wanted: Expect) {
     let (wire, _) = mock::start("/v1", vec![answer]).await;
-    wanted.assert_eq(&told(&OpenAi { wire, dialect: Dialect::of(dialect) }, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&OpenAi { wire, dialect: Dialect::of(dialect) }, &hello(streamed)).await);
 }
 
 /// What a conversation is sent as, after an answer of these frames.
@@ -349,7 +349,7 @@ async fn calls_in_older_forms_are_calls() {
         vec![delta(&json!({"function_call": {"name": "read", "arguments": ""}})), delta(&json!({"function_call": {"arguments": "{\"path\":\"x\"}"}}))],
     ] {
         let (wire, _) = mock::start("/v1", vec![stream(&frames)]).await;
-        let told = told(&OpenAi { wire, dialect: Dialect::of("custom") }, &hello(true)).await;
+        let told = answer_text(&OpenAi { wire, dialect: Dialect::of("custom") }, &hello(true)).await;
         assert!(told.ends_with("read {\"path\":\"x\"} None") && told.contains("\"\" ToolCalls"), "{told}");
     }
     let both = json!({"choices": [{"message": {"content": null, "function_call": function, "tool_calls": [{"id": "c", "function": function}]}, "finish_reason": "tool_calls"}]});
@@ -376,7 +376,7 @@ async fn a_name_that_nobody_takes_back_is_not_sent_back() {
 async fn an_answer_that_a_filter_cuts_is_kept_and_one_without_text_is_refused() {
     let end = json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}});
     let (wire, _) = mock::start("/v1", vec![Canned(200, &[], vec![format!("data: {}\n\ndata: {end}\n\n", delta(&json!({"content": "I "})))])]).await;
-    let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
+    let told = answer_text(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
     assert_eq!(told, "\"I \" \n\"I \" ContentFilter Some((8, 1, 0, 0, 0))");
 }
 

@@ -176,6 +176,6 @@ fn part(file: File<'_>) -> Value {
         (Kind::Audio, "audio/wav") => json!({"type": "input_audio", "input_audio": {"data": file.base64(), "format": "wav"}}),
         (Kind::Audio, "audio/mpeg") => json!({"type": "input_audio", "input_audio": {"data": file.base64(), "format": "mp3"}}),
         (Kind::Pdf, _) => json!({"type": "file", "file": {"filename": file.name(), "file_data": file.data_url()}}),
-        (Kind::Audio | Kind::Video | Kind::Text | Kind::Other, _) => text_part(&file.told()),
+        (Kind::Audio | Kind::Video | Kind::Text | Kind::Other, _) => text_part(&file.to_text()),
     }
 }

@@ -43,7 +43,7 @@ struct Choice {
 struct Written {
     choices: Option<Vec<Choice>>,
     usage: Option<Value>,
-    x_groq: Option<Beside>,
+    x_groq: Option<GroqMember>,
     error: Option<Value>,
     object: Option<Value>,
 }
@@ -60,7 +60,7 @@ struct Names {
 
 /// Groq's own member of a frame.
 #[derive(Deserialize)]
-struct Beside {
+struct GroqMember {
     usage: Option<Value>,
     error: Option<Value>,
 }
@@ -84,7 +84,7 @@ impl<'t> wire::Frame<'t> for Frame<'t> {
 }
 
 /// An answer as far as it came.
-pub(super) struct Speech<'a> {
+pub(super) struct CompletionState<'a> {
     dialect: &'a Dialect,
     text: String,
     refusal: String,
@@ -110,7 +110,7 @@ pub(super) struct Speech<'a> {
     over: bool,
 }
 
-impl Reading for Speech<'_> {
+impl Reading for CompletionState<'_> {
     type Frame<'t> = Frame<'t>;
 
     fn take(&mut self, frame: &Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
@@ -166,7 +166,7 @@ impl Reading for Speech<'_> {
             own::keep_tag(&mut self.own, tagged);
         }
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
-        let mut thoughts = thoughts::told(&(self.thought + &self.tagged));
+        let mut thoughts = thoughts::reasoning_parts(&(self.thought + &self.tagged));
         thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
         let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: self.files, own, tokens: self.tokens, named: self.named, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
@@ -176,7 +176,7 @@ impl Reading for Speech<'_> {
 /// Pictures of one answer that are looked at; fewer are kept.
 const PICTURES: usize = 64;
 
-impl<'a> Speech<'a> {
+impl<'a> CompletionState<'a> {
     pub(super) fn new(dialect: &'a Dialect, model: &str) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
         let (text, refusal, thought, tagged) = (String::new(), String::new(), String::new(), String::new());

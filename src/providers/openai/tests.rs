@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::event::FaultCode;
-use crate::providers::mock::{self, Canned, Mock, hello, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, hello, whole};
 use crate::providers::{Media, ToolOffer};
 
 /// A provider in front of a mock that gives these answers in turn.
@@ -30,7 +30,7 @@ fn delta(delta: &Value) -> Value {
 async fn check(dialect: &str, answers: Vec<Canned>, streamed: bool, wanted: Expect) {
     let count = answers.len();
     let (provider, mock) = provider(dialect, answers).await;
-    let told = told(&provider, &hello(streamed)).await;
+    let told = answer_text(&provider, &hello(streamed)).await;
     wanted.assert_eq(&told);
     assert_eq!(mock.seen.lock().expect("seen").len(), count, "requests made");
 }
@@ -246,7 +246,7 @@ async fn a_broken_stream_is_a_protocol_failure() {
     )
     .await;
     let (provider, _) = provider("openai", vec![Canned(200, &[], vec![begin, "BREAK".into()])]).await;
-    assert!(told(&provider, &hello(true)).await.contains("provider_protocol: the provider's answer was cut off"));
+    assert!(answer_text(&provider, &hello(true)).await.contains("provider_protocol: the provider's answer was cut off"));
 }
 
 #[tokio::test]
@@ -279,7 +279,7 @@ async fn nobody_listening_is_unavailable() {
     let (mut provider, _) = provider("openai", vec![]).await;
     provider.wire.base_url = "http://127.0.0.1:9/v1".into();
     provider.wire.patience.retries = 0;
-    assert!(told(&provider, &hello(false)).await.contains("provider_unavailable: the provider could not be reached: "));
+    assert!(answer_text(&provider, &hello(false)).await.contains("provider_unavailable: the provider could not be reached: "));
 }
 
 fn rich_request() -> ChatRequest {
@@ -303,7 +303,7 @@ fn rich_request() -> ChatRequest {
 #[tokio::test]
 async fn the_request_holds_everything() {
     let (provider, mock) = provider("openai", vec![stream(&[])]).await;
-    told(&provider, &rich_request()).await;
+    answer_text(&provider, &rich_request()).await;
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[0].0, "/v1/chat/completions Bearer key");
     expect![[r#"

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::providers::Provider;
 use crate::providers::anthropic::Anthropic;
-use crate::providers::mock::{self, Canned, events, hello, lines, told, whole};
+use crate::providers::mock::{self, Canned, answer_text, events, hello, lines, whole};
 use crate::providers::ollama::Ollama;
 use crate::providers::openai::OpenAi;
 use crate::providers::openai::dialect::Dialect;
@@ -15,7 +15,7 @@ use crate::providers::wire::Wire;
 /// How many requests a question took, and what was told; the second answer is a good one.
 async fn asked<P: Provider>(path: &str, family: impl Fn(Wire) -> P, first: Canned, good: Canned) -> (usize, String) {
     let (wire, mock) = mock::start(path, vec![first, good]).await;
-    let told = told(&family(wire), &hello(true)).await;
+    let told = answer_text(&family(wire), &hello(true)).await;
     let count = mock.seen.lock().expect("seen").len();
     (count, told)
 }
@@ -121,7 +121,7 @@ async fn it_is_asked_as_often_as_after_an_error_status() {
     let busy = || first_error(&json!({"message": "busy", "code": 503}));
     let refused = Canned(503, &[("retry-after-ms", "1")], vec!["busy".into()]);
     let (wire, mock) = mock::start("/v1", vec![busy(), refused, busy(), busy()]).await;
-    let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
+    let told = answer_text(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
     assert!(told.contains("provider_unavailable: the provider broke off: busy"), "{told}");
     assert_eq!(mock.seen.lock().expect("seen").len(), 3, "two retries in all");
     let long = Canned(200, &[("retry-after", "120")], vec!["data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n".into()]);

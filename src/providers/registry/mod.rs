@@ -330,7 +330,7 @@ impl Provider for Named<'_> {
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             let asked = Asked { provider: ready.provider(), silent: &self.entry.silent, gate: &self.entry.gate };
             if masker.is_empty() {
-                return pass.noting(ask(asked, request, deltas).await).map_err(|failure| told(failure, &masker));
+                return pass.noting(ask(asked, request, deltas).await).map_err(|failure| with_masked_text(failure, &masker));
             }
             let held = Held::default();
             let answer = pass.noting(ask(asked, request, &|delta| held.hear(&masker, delta, deltas)).await);
@@ -342,7 +342,7 @@ impl Provider for Named<'_> {
             }
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
-                Err(failure) => Err(told(failure, &masker)),
+                Err(failure) => Err(with_masked_text(failure, &masker)),
             }
         })
     }
@@ -354,7 +354,7 @@ impl Provider for Named<'_> {
             let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let made = self.ready(&found)?.provider().embed(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
-            made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
+            made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
         })
     }
 
@@ -365,7 +365,7 @@ impl Provider for Named<'_> {
             let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let made = self.ready(&found)?.provider().rerank(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
-            made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
+            made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
         })
     }
 }
@@ -470,7 +470,7 @@ impl Entry {
 const TEXT_LIMIT: usize = 600;
 
 /// Providers repeat keys in their error texts: they are masked before the text is cut, so that no part of one stays at the edge.
-fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
+fn with_masked_text(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
     let text = &mut failure.fault.message;
     if !masker.is_empty() {
         masker.message(text);

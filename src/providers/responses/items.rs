@@ -124,6 +124,6 @@ fn part(file: File<'_>) -> Value {
     match file.kind() {
         Kind::Image => json!({"type": "input_image", "image_url": file.data_url(), "detail": "auto"}),
         Kind::Pdf => json!({"type": "input_file", "filename": file.name(), "file_data": file.data_url()}),
-        Kind::Audio | Kind::Video | Kind::Text | Kind::Other => text_part(&file.told()),
+        Kind::Audio | Kind::Video | Kind::Text | Kind::Other => text_part(&file.to_text()),
     }
 }

@@ -17,7 +17,7 @@ const MOST_ITEMS: usize = 1024;
 /// A response as far as it came.
 #[derive(Default)]
 pub(super) struct Response {
-    told: String,
+    streamed: String,
     thought: String,
     items: Vec<Value>,
     status: String,
@@ -66,7 +66,7 @@ impl Reading for Response {
 
     fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let refused: String = self.items.iter().map(items::refused).collect();
-        let text = self.told;
+        let text = self.streamed;
         if text.is_empty() && !refused.is_empty() {
             return Err(reply::filtered(&refused));
         }
@@ -85,7 +85,7 @@ impl Reading for Response {
 impl Response {
     fn tell(&mut self, piece: &str, deltas: Deltas<'_>) {
         if !piece.is_empty() {
-            self.told.push_str(piece);
+            self.streamed.push_str(piece);
             deltas(Delta::Text(piece.to_owned()));
         }
     }
@@ -142,7 +142,7 @@ impl Response {
             let thoughts: Vec<String> = self.items.iter().map(thoughts::of_item).filter(|thought| !thought.is_empty()).collect();
             self.think(&thoughts.join(thoughts::BETWEEN), deltas);
         }
-        if self.told.is_empty() {
+        if self.streamed.is_empty() {
             let spoken: String = self.items.iter().filter(|item| text(item, "type") == "message").map(items::spoken).collect();
             self.tell(&spoken, deltas);
         }

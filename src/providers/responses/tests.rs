@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::providers::NativeTool;
-use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, result, rich, schema, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Responses, Mock) {
     let (wire, mock) = mock::start("/v1", answers).await;
@@ -12,7 +12,7 @@ async fn provider(answers: Vec<Canned>) -> (Responses, Mock) {
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
     let (provider, _) = provider(vec![answer]).await;
-    wanted.assert_eq(&told(&provider, &hello(streamed)).await);
+    wanted.assert_eq(&answer_text(&provider, &hello(streamed)).await);
 }
 
 fn spoken(text: &str) -> Value {
@@ -71,7 +71,7 @@ async fn items_go_back_as_they_came() {
     reply.message.tool_calls[1].arguments = json!({"edited": true});
     request.messages.push(reply.message);
     request.messages.extend([result("call_1", "first", false), result("call_2", "second", true)]);
-    told(&provider, &ChatRequest { stream: false, ..request }).await;
+    answer_text(&provider, &ChatRequest { stream: false, ..request }).await;
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[1].0, "/v1/responses Bearer key");
     expect![[r#"[{"role":"user","content":"Hello"},{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAAAA+/="},{"type":"function_call","id":"fc_call_1","call_id":"call_1","name":"one","arguments":"{\"x\":1}","status":"completed"},{"type":"function_call","id":"fc_call_2","call_id":"call_2","name":"two","arguments":"{\"edited\":true}","status":"completed"},{"type":"function_call_output","call_id":"call_1","output":"first"},{"type":"function_call_output","call_id":"call_2","output":"second"}]"#]].assert_eq(&serde_json::to_string(&seen[1].1["input"]).expect("JSON"));

@@ -37,11 +37,11 @@ fn exhausted(request: &ChatRequest) -> ProviderFailure {
 impl Reply {
     fn left(&self, request: &ChatRequest, index: u64) -> bool {
         let used = request.asker.replies_used.iter().filter(|used| **used == index).count();
-        self.told.times == 0 || u64::try_from(used).is_ok_and(|used| used < self.told.times)
+        self.config.times == 0 || u64::try_from(used).is_ok_and(|used| used < self.config.times)
     }
 
     fn holds(&self, request: &ChatRequest) -> bool {
-        let condition = &self.told.condition;
+        let condition = &self.config.condition;
         let last = request.messages.last();
         let text = last.map_or("", |message| &message.content);
         condition.asked_by(request)

@@ -35,7 +35,7 @@ enum Exhausted {
 
 #[derive(Debug)]
 struct Reply {
-    told: Told,
+    config: ReplyConfig,
     regex: Option<Regex>,
     system: Option<String>,
 }
@@ -43,7 +43,7 @@ struct Reply {
 /// A reply as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct ReplyConfig {
     #[serde(default, rename = "match")]
     condition: Condition,
     #[serde(default = "once")]
@@ -51,20 +51,20 @@ struct Told {
     text: Option<String>,
     reasoning: Option<String>,
     #[serde(default)]
-    tool_calls: Vec<ToldCall>,
+    tool_calls: Vec<CallConfig>,
     structured: Option<Value>,
     error: Option<FaultCode>,
     chunks: Option<Vec<String>>,
     #[serde(default)]
     delay_ms: u64,
-    usage: Option<ToldUsage>,
-    finish: Option<ToldFinish>,
+    usage: Option<UsageConfig>,
+    finish: Option<FinishConfig>,
 }
 
 /// Why a scripted answer ends, where it is not because it is complete.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ToldFinish {
+enum FinishConfig {
     #[default]
     Stop,
     Length,
@@ -72,13 +72,13 @@ enum ToldFinish {
     Other,
 }
 
-impl From<ToldFinish> for Finish {
-    fn from(told: ToldFinish) -> Self {
-        match told {
-            ToldFinish::Stop => Self::Stop,
-            ToldFinish::Length => Self::Length,
-            ToldFinish::ContentFilter => Self::ContentFilter,
-            ToldFinish::Other => Self::Other,
+impl From<FinishConfig> for Finish {
+    fn from(finish: FinishConfig) -> Self {
+        match finish {
+            FinishConfig::Stop => Self::Stop,
+            FinishConfig::Length => Self::Length,
+            FinishConfig::ContentFilter => Self::ContentFilter,
+            FinishConfig::Other => Self::Other,
         }
     }
 }
@@ -104,7 +104,7 @@ struct Condition {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToldCall {
+struct CallConfig {
     name: String,
     #[serde(default)]
     arguments: Value,
@@ -113,7 +113,7 @@ struct ToldCall {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ToldUsage {
+struct UsageConfig {
     prompt_tokens: u64,
     completion_tokens: u64,
     cached_tokens: u64,
@@ -151,15 +151,15 @@ impl Script {
 
 impl Reply {
     fn parse(reply: &Value) -> Result<Self, String> {
-        let told = Told::deserialize(reply).map_err(|problem| problem.to_string())?;
-        let answers = told.text.is_some() || told.chunks.is_some() || told.structured.is_some() || told.error.is_some();
-        if !answers && told.tool_calls.is_empty() {
+        let config = ReplyConfig::deserialize(reply).map_err(|problem| problem.to_string())?;
+        let answers = config.text.is_some() || config.chunks.is_some() || config.structured.is_some() || config.error.is_some();
+        if !answers && config.tool_calls.is_empty() {
             return Err("one of `text`, `tool_calls`, `structured`, `error` is needed".into());
         }
-        let regex = told.condition.regex.as_deref().map(Regex::new).transpose();
+        let regex = config.condition.regex.as_deref().map(Regex::new).transpose();
         let regex = regex.map_err(|problem| problem.to_string())?;
-        let system = told.condition.system_contains.clone();
-        Ok(Self { told, regex, system })
+        let system = config.condition.system_contains.clone();
+        Ok(Self { config, regex, system })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Reply, ToldCall, ToldUsage};
+use super::{CallConfig, Reply, UsageConfig};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::model::parts::Part;
@@ -18,7 +18,7 @@ pub(super) struct Act {
     calls: Vec<ToolCall>,
     structured: Option<Value>,
     error: Option<FaultCode>,
-    usage: Option<ToldUsage>,
+    usage: Option<UsageConfig>,
     index: Option<u64>,
     finish: Finish,
     pub(super) delay_ms: u64,
@@ -39,7 +39,7 @@ impl Act {
 
     pub(super) fn play(reply: &Reply, index: u64, request: &ChatRequest) -> Self {
         let words = Words::of(reply, request);
-        let told = &reply.told;
+        let told = &reply.config;
         let chunks: Option<Vec<_>> = told.chunks.as_ref().map(|all| all.iter().map(|one| words.fill(one)).collect());
         let structured = told.structured.clone();
         let text = match (&chunks, &told.text, &structured) {
@@ -77,7 +77,7 @@ impl Act {
             return Err(ProviderFailure { tokens: given, reply_index: self.index, ..ProviderFailure::new(code, told) });
         }
         let finish = if self.calls.is_empty() || self.finish != Finish::Stop { self.finish } else { Finish::ToolCalls };
-        let thoughts = thoughts::told(&self.thought).into_iter();
+        let thoughts = thoughts::reasoning_parts(&self.thought).into_iter();
         let parts = if request.parameters.shows_reasoning() { thoughts.collect() } else { thoughts.map(Part::unseen).collect() };
         let message = Message { tool_calls: self.calls, parts, ..Message::text(Role::Assistant, self.text) };
         let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn call(&self, call: &ToldCall, at: usize, request: &ChatRequest) -> ToolCall {
+    fn call(&self, call: &CallConfig, at: usize, request: &ChatRequest) -> ToolCall {
         let id = call.id.clone().unwrap_or_else(|| call_id(at, request));
         let (arguments, invalid) = match self.fill_value(&call.arguments) {
             Value::Null => (Value::Object(serde_json::Map::new()), None),
@@ -163,7 +163,7 @@ fn split_after_blanks(mut rest: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn tokens(usage: ToldUsage) -> Tokens {
+fn tokens(usage: UsageConfig) -> Tokens {
     let count = |told: u64| told.min(MOST_TOKENS);
     Tokens {
         prompt: count(usage.prompt_tokens),

@@ -13,7 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Secret;
 use crate::model::hex::hex;
 use crate::model::{Id, Timestamp};
-use crate::providers::mock::{self, Canned, Mock, events, hello, rich, told, whole};
+use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, rich, whole};
 use crate::providers::outbound::Outbound;
 use crate::sync::Mutex;
 
@@ -162,8 +162,8 @@ async fn models_of_gemini_are_asked_in_their_own_interface() {
         "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}});
     let (vertex, mock) = provider("global", vec![events(std::slice::from_ref(&frame)), whole(&frame)]).await;
     let ask = |stream| ChatRequest { model: "gemini-2.5-flash".into(), stream, ..rich() };
-    assert!(told(&vertex, &ask(true)).await.contains("\"Hi\" Stop Some((3, 3, 0, 0, 1))"));
-    assert!(told(&vertex, &ask(false)).await.contains("\"Hi\" Stop"));
+    assert!(answer_text(&vertex, &ask(true)).await.contains("\"Hi\" Stop Some((3, 3, 0, 0, 1))"));
+    assert!(answer_text(&vertex, &ask(false)).await.contains("\"Hi\" Stop"));
     let seen = mock.seen.lock().expect("seen").clone();
     let path = "/v1/projects/p-1/locations/global/publishers/google/models/gemini-2.5-flash";
     assert_eq!([&seen[0].0, &seen[1].0], [&format!("{path}:streamGenerateContent?alt=sse Bearer key"), &format!("{path}:generateContent Bearer key")]);
@@ -177,7 +177,7 @@ async fn vertex_is_not_told_what_it_does_not_know_of_tools() {
     let (vertex, mock) = provider("global", vec![whole(&frame), whole(&frame)]).await;
     for tool_choice in [None, Some(crate::model::agent::ToolChoice::Required)] {
         let request = ChatRequest { model: "gemini-3.5-flash".into(), stream: false, native_tools: vec!["web_search".into()], tool_choice, ..rich() };
-        assert!(told(&vertex, &request).await.contains("\"Hi\" Stop"));
+        assert!(answer_text(&vertex, &request).await.contains("\"Hi\" Stop"));
     }
     let seen = mock.seen.lock().expect("seen").clone();
     assert_eq!((seen[0].1.get("toolConfig"), &seen[1].1["toolConfig"]), (None, &json!({"functionCallingConfig": {"mode": "ANY"}})));
@@ -196,7 +196,7 @@ async fn models_of_anthropic_are_asked_raw() {
     let (vertex, mock) = provider("us-east5", vec![events(&frames), whole(&message)]).await;
     for stream in [true, false] {
         let request = ChatRequest { model: "claude-sonnet-4-5@20250929".into(), ..hello(stream) };
-        assert!(told(&vertex, &request).await.contains("\"Hi\" Stop Some((1, 2, 0, 0, 0))"));
+        assert!(answer_text(&vertex, &request).await.contains("\"Hi\" Stop Some((1, 2, 0, 0, 0))"));
     }
     let seen = mock.seen.lock().expect("seen").clone();
     let path = "/v1/projects/p-1/locations/us-east5/publishers/anthropic/models/claude-sonnet-4-5@20250929";

@@ -24,11 +24,11 @@ const GRANT: &str = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer";
 
 /// The tokens of a provider's accounts.
 #[derive(Default)]
-pub struct Tokens(Mutex<HashMap<[u8; 32], Arc<Seat>>>);
+pub struct Tokens(Mutex<HashMap<[u8; 32], Arc<TokenSlot>>>);
 
 /// The token of one account; the holder of the lock requests it, the others wait.
 #[derive(Default)]
-struct Seat(tokio::sync::Mutex<Kept>);
+struct TokenSlot(tokio::sync::Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
@@ -77,8 +77,8 @@ impl Tokens {
     pub async fn get(&self, account: &Secret, url: Option<&str>, outbound: &Outbound) -> Result<(Secret, Secret), ProviderFailure> {
         let read = Account::read(&account.0).map_err(|why| unusable(&why))?;
         let key = Secret(read.private_key.trim().into());
-        let (asked, seat) = (Instant::now(), self.seat(account));
-        let mut kept = seat.0.lock().await;
+        let (asked, slot) = (Instant::now(), self.slot_of(account));
+        let mut kept = slot.0.lock().await;
         let now = outbound.now();
         // One that came while this call waited is taken however short it lives.
         let fresh = |held: &&Held| held.end.0 - now.0 > BEFORE_MS || (held.came >= asked && held.end > now);
@@ -103,21 +103,21 @@ impl Tokens {
 
     /// A token that was refused is not used again: the next call asks for another one. Where one is being asked for already, nothing is to be done.
     pub fn forget(&self, token: &Secret) {
-        for seat in self.0.lock().values() {
-            let Ok(mut kept) = seat.0.try_lock() else { continue };
+        for slot in self.0.lock().values() {
+            let Ok(mut kept) = slot.0.try_lock() else { continue };
             if kept.token.as_ref().is_some_and(|held| held.token.0 == token.0) {
                 kept.token = None;
             }
         }
     }
 
-    fn seat(&self, account: &Secret) -> Arc<Seat> {
-        let mut seats = self.0.lock();
-        if seats.len() >= MOST {
+    fn slot_of(&self, account: &Secret) -> Arc<TokenSlot> {
+        let mut slots = self.0.lock();
+        if slots.len() >= MOST {
             // Accounts with waiting calls stay.
-            seats.retain(|_, seat| Arc::strong_count(seat) > 1);
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        Arc::clone(seats.entry(Sha256::digest(account.0.as_bytes()).into()).or_default())
+        Arc::clone(slots.entry(Sha256::digest(account.0.as_bytes()).into()).or_default())
     }
 }
 

@@ -15,7 +15,7 @@ use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
 use crate::json;
-use crate::json::surrogates::Halves;
+use crate::json::surrogates::PendingSurrogate;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 
@@ -208,7 +208,7 @@ async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) 
     let text = String::from_utf8_lossy(&body);
     match object(&text) {
         Ok(object) => reading.take_whole(&object, deltas),
-        Err(failure) => match Halves::default().mend(&text) {
+        Err(failure) => match PendingSurrogate::default().mend(&text) {
             Some(mended) => reading.take_whole(&object(&mended)?, deltas),
             None => Err(failure),
         },
@@ -216,39 +216,39 @@ async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) 
 }
 
 async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-    let (mut events, mut halves) = (Events::new(answer.limit()), Halves::default());
+    let (mut events, mut surrogate) = (Events::new(answer.limit()), PendingSurrogate::default());
     while !reading.over() {
         let piece = answer.next().await;
         let Some(piece) = complete_or(piece, reading)?.flatten() else {
             if let Some(event) = events.rest().map_err(|long| malformed(&long.to_string()))? {
-                take(&event.data, &mut halves, reading, deltas)?;
+                take(&event.data, &mut surrogate, reading, deltas)?;
             }
             return ended(reading);
         };
         let found = events.feed(&piece).map_err(|long| malformed(&long.to_string()));
         let Some(found) = complete_or(found, reading)? else { return Ok(()) };
-        take_all(found.iter().map(|event| event.data.as_str()), &mut answer, &mut halves, reading, deltas)?;
+        take_all(found.iter().map(|event| event.data.as_str()), &mut answer, &mut surrogate, reading, deltas)?;
     }
     ended(reading)
 }
 
 async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-    let (mut lines, mut halves) = (Lines::new(answer.limit()), Halves::default());
+    let (mut lines, mut surrogate) = (Lines::new(answer.limit()), PendingSurrogate::default());
     while let Some(piece) = answer.next().await? {
         let found = lines.feed(&piece).map_err(|long| malformed(&long.to_string()))?;
-        take_all(found.iter().map(String::as_str), &mut answer, &mut halves, reading, deltas)?;
+        take_all(found.iter().map(String::as_str), &mut answer, &mut surrogate, reading, deltas)?;
         if reading.over() {
             return Ok(());
         }
     }
     if let Some(line) = lines.rest() {
-        take(&line, &mut halves, reading, deltas)?;
+        take(&line, &mut surrogate, reading, deltas)?;
     }
     ended(reading)
 }
 
 async fn frames<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-    let (mut frames, mut halves) = (Frames::new(answer.limit()), Halves::default());
+    let (mut frames, mut surrogate) = (Frames::new(answer.limit()), PendingSurrogate::default());
     while !reading.over() {
         let piece = answer.next().await;
         let Some(piece) = complete_or(piece, reading)?.flatten() else {
@@ -256,7 +256,7 @@ async fn frames<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<
             return whole.and_then(|()| ended(reading));
         };
         let (found, broken) = frames.feed(&piece);
-        take_all(found.iter().map(String::as_str), &mut answer, &mut halves, reading, deltas)?;
+        take_all(found.iter().map(String::as_str), &mut answer, &mut surrogate, reading, deltas)?;
         if let Some(problem) = broken {
             return if reading.may_end() { Ok(()) } else { Err(malformed(&problem)) };
         }
@@ -276,14 +276,14 @@ fn complete_or<T, R: Reading>(found: Result<T, ProviderFailure>, reading: &R) ->
 fn take_all<'t, R: Reading>(
     texts: impl Iterator<Item = &'t str>,
     answer: &mut Answer,
-    halves: &mut Halves,
+    surrogate: &mut PendingSurrogate,
     reading: &mut R,
     deltas: Deltas<'_>,
 ) -> Result<(), ProviderFailure> {
     let mut said = false;
     for text in texts {
         said |= !text.trim_ascii().is_empty();
-        take(text, halves, reading, deltas)?;
+        take(text, surrogate, reading, deltas)?;
     }
     match (said, reading.may_end()) {
         (true, true) => answer.lingers(),
@@ -293,7 +293,7 @@ fn take_all<'t, R: Reading>(
     Ok(())
 }
 
-fn take<R: Reading>(text: &str, halves: &mut Halves, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+fn take<R: Reading>(text: &str, surrogate: &mut PendingSurrogate, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let text = text.trim();
     if reading.over() || text.is_empty() {
         return Ok(());
@@ -305,7 +305,7 @@ fn take<R: Reading>(text: &str, halves: &mut Halves, reading: &mut R, deltas: De
     let complete = reading.may_end();
     let taken = match object(text) {
         Ok(frame) => take_frame(&frame, reading, deltas),
-        Err(failure) => match halves.mend(text) {
+        Err(failure) => match surrogate.mend(text) {
             Some(mended) => take_frame(&object(&mended)?, reading, deltas),
             None => Err(failure),
         },

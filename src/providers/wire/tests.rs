@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::*;
-use crate::providers::mock::{self, Canned, hello, told, whole};
+use crate::providers::mock::{self, Canned, answer_text, hello, whole};
 use crate::providers::openai::OpenAi;
 use crate::providers::openai::dialect::Dialect;
 
@@ -48,7 +48,7 @@ async fn ask(answers: Vec<Canned>, change: impl FnOnce(&mut Wire)) -> (String, u
     let (mut wire, mock) = mock::start("/v1", answers).await;
     change(&mut wire);
     let began = Instant::now();
-    let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
+    let told = answer_text(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
     let count = mock.seen.lock().expect("seen").len();
     (told, count, began.elapsed())
 }

@@ -15,7 +15,7 @@ pub(in crate::store) struct Ended {
 }
 
 /// How the other thread is started.
-pub(in crate::store) type Start<'a> = &'a dyn Fn(Beside) -> std::io::Result<()>;
+pub(in crate::store) type Start<'a> = &'a dyn Fn(NotifierHandle) -> std::io::Result<()>;
 
 /// A writer's end of it.
 pub(in crate::store) struct Notifier<'a> {
@@ -26,7 +26,7 @@ pub(in crate::store) struct Notifier<'a> {
 }
 
 /// The other thread's end of it.
-pub(in crate::store) struct Beside {
+pub(in crate::store) struct NotifierHandle {
     come: Receiver<Ended>,
     behind: Arc<AtomicUsize>,
 }
@@ -45,7 +45,7 @@ impl<'a> Notifier<'a> {
         }
         if self.beside.is_none() {
             let (sender, come) = mpsc::channel();
-            let started = (self.start)(Beside { come, behind: Arc::clone(&self.behind) });
+            let started = (self.start)(NotifierHandle { come, behind: Arc::clone(&self.behind) });
             self.beside = started.is_ok().then_some(sender);
         }
         let Some(beside) = &self.beside else { return tell(ended) };
@@ -56,7 +56,7 @@ impl<'a> Notifier<'a> {
     }
 }
 
-impl Beside {
+impl NotifierHandle {
     /// Sends notifications until the writer has ended.
     pub(in crate::store) fn run(self) {
         while let Ok(ended) = self.come.recv() {
@@ -99,14 +99,14 @@ mod tests {
         Ended { ended: ended.collect(), works: Vec::new() }
     }
 
-    fn told(seen: &Seen, count: usize) -> Vec<u32> {
+    fn received(seen: &Seen, count: usize) -> Vec<u32> {
         (0..count).map(|_| seen.recv_timeout(Duration::from_secs(20)).unwrap()).collect()
     }
 
     #[test]
     fn everything_is_told_in_order_and_nobody_waits_for_it() {
         let ((sender, seen), (go, wait), (ends, end)) = (mpsc::channel(), mpsc::channel(), mpsc::channel());
-        let start = |beside: Beside| {
+        let start = |beside: NotifierHandle| {
             let ends = ends.clone();
             std::thread::spawn(move || {
                 beside.run();
@@ -122,7 +122,7 @@ mod tests {
         notifier.tell(ended(&[5, 6], &sender, None), false);
         assert!(seen.try_recv().is_err(), "what came before is told first");
         go.send(()).unwrap();
-        assert_eq!(told(&seen, 5), [2, 3, 4, 5, 6]);
+        assert_eq!(received(&seen, 5), [2, 3, 4, 5, 6]);
         while notifier.behind.load(Ordering::Acquire) > 0 {
             std::thread::yield_now();
         }

@@ -11,7 +11,7 @@ use crate::sync::{Condvar, Mutex};
 use crate::store::db::Tx;
 use crate::store::db::inspect::Found;
 use crate::store::db::notifications::{Listener, Notification};
-use crate::store::db::notifier::{Beside, Ended, Notifier};
+use crate::store::db::notifier::{Ended, Notifier, NotifierHandle};
 use crate::store::error::StoreError;
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
@@ -57,7 +57,7 @@ pub(in crate::store) trait Engine: Send + Sync {
         None
     }
     /// Notifications are received, so frequent polling is not needed.
-    fn hears(&self) -> bool {
+    fn has_notifications(&self) -> bool {
         false
     }
     /// Whether [`Engine::time`] is known; any use of the database makes it known.
@@ -284,12 +284,12 @@ impl Shared {
         }
     }
 
-    pub(in crate::store) fn tell(&self, news: Notification) {
-        self.engine.tell(news);
+    pub(in crate::store) fn tell(&self, notification: Notification) {
+        self.engine.tell(notification);
     }
 
-    pub(in crate::store) fn hears(&self) -> bool {
-        self.engine.hears()
+    pub(in crate::store) fn has_notifications(&self) -> bool {
+        self.engine.has_notifications()
     }
 
     pub(in crate::store) fn knows_time(&self) -> bool {
@@ -356,7 +356,7 @@ impl Shared {
     }
 
     fn write_all(self: &Arc<Self>, lane: usize) {
-        let start = |beside: Beside| self.spawn(format!("studio-notifier-{lane}"), move |_| beside.run());
+        let start = |beside: NotifierHandle| self.spawn(format!("studio-notifier-{lane}"), move |_| beside.run());
         let mut notifier = Notifier::new(&start);
         let mut writer = Arc::clone(&self.engine).writer();
         let mut untidy = false;

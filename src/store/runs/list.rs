@@ -126,7 +126,7 @@ static PLACES: [&str; 5] = statements!("created_at, no");
 static LINES: [&str; 5] = statements!(line_columns!());
 
 /// What a way into the table fixes, beside the bounds.
-struct Way<'a> {
+struct IndexPrefix<'a> {
     entity_type: Option<&'a str>,
     status: Option<&'a str>,
 }
@@ -171,15 +171,15 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    fn params<'s>(&'s self, way: &Way<'s>, limit: usize, skipped: u64) -> Vec<Param<'s>> {
+    fn params<'s>(&'s self, prefix: &IndexPrefix<'s>, limit: usize, skipped: u64) -> Vec<Param<'s>> {
         vec![
             self.tenant.into(),
             self.from.into(),
             self.to.into(),
             self.below.into(),
-            way.entity_type.into(),
+            prefix.entity_type.into(),
             self.thread.as_ref().into(),
-            way.status.into(),
+            prefix.status.into(),
             self.q.as_ref().into(),
             self.revision.into(),
             self.min_cost.into(),
@@ -192,8 +192,8 @@ impl<'a> Bounds<'a> {
     }
 
     /// Which of the statements is the way's.
-    const fn statement(&self, way: &Way<'_>) -> usize {
-        match (&self.parent, &self.thread, &self.entity_id, way.status) {
+    const fn statement(&self, prefix: &IndexPrefix<'_>) -> usize {
+        match (&self.parent, &self.thread, &self.entity_id, prefix.status) {
             (Some(_), ..) => 0,
             (None, Some(_), ..) => 1,
             (None, None, Some(_), _) => 2,
@@ -211,27 +211,27 @@ impl<'a> Bounds<'a> {
     fn end_of_search(&self, tx: &mut Tx<'_>, looked_at: u64) -> Result<Option<RunCursor>, StoreError> {
         let any = Self { q: None, revision: None, min_cost: None, model: None, ..self.clone() };
         let mut end = None;
-        for way in any.ways() {
-            let places = places_of(tx, &any, &way, 2, looked_at - 1)?;
+        for prefix in any.prefixes() {
+            let places = places_of(tx, &any, &prefix, 2, looked_at - 1)?;
             end = end.max(places.first().copied().filter(|_| places.len() == 2));
         }
         Ok(end)
     }
 
     /// The ways that together lead to every wanted run, each in order.
-    fn ways(&self) -> Vec<Way<'_>> {
+    fn prefixes(&self) -> Vec<IndexPrefix<'_>> {
         let kind = self.filter.entity_type.map(EntityKind::as_str);
         let wanted = |status: &&str| self.filter.status.is_empty() || self.filter.status.iter().any(|one| one == status);
         let statuses = STATUSES.into_iter().filter(wanted);
         if self.by_status() && self.entity_id.is_none() {
             let kinds = kind.map_or_else(|| vec!["agent", "workflow"], |kind| vec![kind]);
             statuses
-                .flat_map(|status| kinds.iter().map(move |kind| Way { entity_type: Some(kind), status: Some(status) }))
+                .flat_map(|status| kinds.iter().map(move |kind| IndexPrefix { entity_type: Some(kind), status: Some(status) }))
                 .collect()
         } else if self.by_status() || !self.filter.status.is_empty() {
-            statuses.map(|status| Way { entity_type: kind, status: Some(status) }).collect()
+            statuses.map(|status| IndexPrefix { entity_type: kind, status: Some(status) }).collect()
         } else {
-            vec![Way { entity_type: kind, status: None }]
+            vec![IndexPrefix { entity_type: kind, status: None }]
         }
     }
 
@@ -336,9 +336,9 @@ fn show_part(
         part.last = Some(line.cursor());
         show(line)
     };
-    if let [way] = bounds.ways().as_slice() {
-        let values = bounds.params(way, limit.saturating_add(1), 0);
-        tx.query_each(LINES[bounds.statement(way)], &values, &mut |row| take(&RunLine::of_row(row)?))?;
+    if let [prefix] = bounds.prefixes().as_slice() {
+        let values = bounds.params(prefix, limit.saturating_add(1), 0);
+        tx.query_each(LINES[bounds.statement(prefix)], &values, &mut |row| take(&RunLine::of_row(row)?))?;
     } else {
         let places = places(tx, bounds, limit.saturating_add(1))?;
         lines(tx, &places, &mut take)?;
@@ -349,8 +349,8 @@ fn show_part(
 /// The places of wanted runs, newest first, merged from every way.
 fn places(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunCursor>, StoreError> {
     let mut found = Vec::new();
-    for way in bounds.ways() {
-        found.extend(places_of(tx, bounds, &way, limit, 0)?);
+    for prefix in bounds.prefixes() {
+        found.extend(places_of(tx, bounds, &prefix, limit, 0)?);
     }
     found.sort_unstable_by(|one, other| other.cmp(one));
     found.truncate(limit);
@@ -360,12 +360,12 @@ fn places(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunC
 fn places_of(
     tx: &mut Tx<'_>,
     bounds: &Bounds<'_>,
-    way: &Way<'_>,
+    prefix: &IndexPrefix<'_>,
     limit: usize,
     skipped: u64,
 ) -> Result<Vec<RunCursor>, StoreError> {
     let place = |row: &Row<'_>| Ok(RunCursor { created_at: row.int(0)?, no: row.int(1)? });
-    tx.query(PLACES[bounds.statement(way)], &bounds.params(way, limit, skipped), place)
+    tx.query(PLACES[bounds.statement(prefix)], &bounds.params(prefix, limit, skipped), place)
 }
 
 /// Shows the runs of places.

@@ -195,7 +195,7 @@ fn a_log_whose_end_is_lost_does_not_go_on() {
 }
 
 /// Two steps on two lanes, and a large one between them.
-fn told(seq: u64) -> Arc<Entry> {
+fn two_lane_entry(seq: u64) -> Arc<Entry> {
     let event = if seq == 60 { created(1, &"\n line ".repeat(500)) } else { Event::Began };
     Arc::new(Entry { seq, at: Timestamp(1000 + i64::try_from(seq).unwrap()), lane: u32::try_from(seq % 2).unwrap(), event })
 }
@@ -203,12 +203,12 @@ fn told(seq: u64) -> Arc<Entry> {
 #[test]
 fn small_entries_lie_together_and_are_read_from_anywhere() {
     let store = fresh();
-    let all: Vec<Entry> = (1..=150).map(|seq| (*told(seq)).clone()).collect();
+    let all: Vec<Entry> = (1..=150).map(|seq| (*two_lane_entry(seq)).clone()).collect();
     write(&store, move |tx| {
         runs::insert(tx, &run(1))?;
         runs::insert(tx, &run(2))?;
         for (from, to) in [(1, 1), (2, 120), (121, 150)] {
-            append(tx, &Append { entries: (from..=to).map(told).collect(), ..growth(1, from - 1, 0) })?;
+            append(tx, &Append { entries: (from..=to).map(two_lane_entry).collect(), ..growth(1, from - 1, 0) })?;
         }
         append(tx, &growth(2, 0, 3))?;
         let rows = tx.query_one("SELECT COUNT(*) FROM #log WHERE key < 134217728", &[], |row| row.int(0))?.unwrap();

@@ -392,5 +392,5 @@ fn a_file_brings_no_news_of_other_processes_so_that_workers_look_often() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    assert!(!store_in(&folder).hears() && !memory().hears());
+    assert!(!store_in(&folder).has_notifications() && !memory().has_notifications());
 }

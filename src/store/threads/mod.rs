@@ -170,7 +170,7 @@ pub(super) fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow
 
 /// A message of which nothing but its text matters.
 #[derive(Deserialize)]
-struct Said<'a> {
+struct TextMessage<'a> {
     #[serde(borrow)]
     content: Cow<'a, str>,
 }
@@ -180,7 +180,7 @@ fn preview(message: &MessageRow) -> Option<String> {
     if message.role != "user" {
         return None;
     }
-    let said: Said<'_> = serde_json::from_str(&message.body).ok()?;
+    let said: TextMessage<'_> = serde_json::from_str(&message.body).ok()?;
     let text: String = said.content.trim().chars().take(80).collect();
     (!text.is_empty()).then_some(text)
 }

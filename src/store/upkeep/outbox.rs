@@ -106,13 +106,13 @@ fn meta(tx: &mut Tx<'_>, key: &str) -> Result<Option<String>, StoreError> {
 }
 
 /// How often it was looked for events up to `newest` that nobody takes, and when it was last.
-struct Untaken {
+struct UntakenCount {
     newest: i64,
     looks: u64,
     at: Timestamp,
 }
 
-impl Untaken {
+impl UntakenCount {
     fn read(tx: &mut Tx<'_>) -> Result<Option<Self>, StoreError> {
         let Some(text) = meta(tx, "usage_untaken")? else { return Ok(None) };
         let mut numbers = text.split(' ').map_while(|number| number.parse().ok());
@@ -140,15 +140,15 @@ pub fn give_up(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, Sto
     if meta(tx, "usage_taken")?.is_some() {
         return Ok(0);
     }
-    let anew = Untaken { newest, looks: 0, at: now };
-    let Some(untaken) = Untaken::read(tx)? else {
+    let anew = UntakenCount { newest, looks: 0, at: now };
+    let Some(untaken) = UntakenCount::read(tx)? else {
         // An earlier version of the studio may have taken some.
         if oldest > 1 || tries > 0 { somebody_takes(tx)? } else { anew.write(tx)? }
         return Ok(0);
     };
     if untaken.looks < LOOKS {
         if now.0.abs_diff(untaken.at.0) >= BETWEEN_LOOKS {
-            Untaken { looks: untaken.looks + 1, at: now, ..untaken }.write(tx)?;
+            UntakenCount { looks: untaken.looks + 1, at: now, ..untaken }.write(tx)?;
         }
         return Ok(0);
     }

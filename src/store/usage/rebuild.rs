@@ -45,7 +45,7 @@ pub(in crate::store) fn begin(tx: &mut Tx<'_>, name: &str) -> Result<(), StoreEr
 }
 
 /// Adds to sums what they are off by, as long as no other one has begun.
-pub(in crate::store) fn correct<'a>(tx: &mut Tx<'_>, name: &str, off: impl Iterator<Item = &'a Wrong>) -> Result<(), StoreError> {
+pub(in crate::store) fn correct<'a>(tx: &mut Tx<'_>, name: &str, off: impl Iterator<Item = &'a WrongSum>) -> Result<(), StoreError> {
     tx.alone("usage", "")?;
     let begun = tx.query_one("SELECT value FROM #meta WHERE key = 'usage_rebuild'", &[], |row| Ok(row.text(0)?.to_owned()))?;
     if begun.as_deref() != Some(name) {
@@ -92,14 +92,14 @@ struct Of {
 
 /// A sum that is off, and by how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Wrong {
+pub(in crate::store) struct WrongSum {
     of: Arc<Of>,
     width: i64,
     start: i64,
     sum: Sum,
 }
 
-impl Wrong {
+impl WrongSum {
     fn place(&self) -> Place<'_> {
         let Of { tenant, entity_type, entity_id, model } = &*self.of;
         let model = model.as_ref().map(|(provider, model)| (provider.as_str(), model.as_str()));
@@ -133,10 +133,10 @@ impl Off {
     }
 
     /// What is off, in order: neighbours lie on the same pages.
-    pub(in crate::store) fn sums(self) -> Vec<Wrong> {
+    pub(in crate::store) fn sums(self) -> Vec<WrongSum> {
         let all = self.all;
         let found = self.sums.into_iter().filter(|(_, sum)| *sum != Sum::default());
-        let mut found: Vec<Wrong> = found.map(|((of, width, start), sum)| Wrong { of: Arc::clone(&all[of]), width, start, sum }).collect();
+        let mut found: Vec<WrongSum> = found.map(|((of, width, start), sum)| WrongSum { of: Arc::clone(&all[of]), width, start, sum }).collect();
         found.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
         found
     }

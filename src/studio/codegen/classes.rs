@@ -46,7 +46,7 @@ pub(super) struct Read {
 }
 
 impl Importable {
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "ref": self.reference, "label": self.label, "kind": self.kind.name(), "description": self.description,
             "class_path": self.class_path, "json_path": self.json_path, "language": self.language.map(Target::name),
@@ -236,7 +236,7 @@ impl Studio {
             let scanned = of_source(&config, &tenant).into_iter().filter(|one| !host.iter().any(|known| known.reference == one.reference));
             let mut all: Vec<Importable> = host.iter().cloned().chain(scanned).collect();
             all.extend(of_json(&config, &tenant));
-            all.iter().map(Importable::told).collect::<Vec<_>>()
+            all.iter().map(Importable::to_json).collect::<Vec<_>>()
         });
         let found = looking.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?;
         Ok(json!({"data": found}))
@@ -245,7 +245,7 @@ impl Studio {
     /// One thing that can be imported, as it would be: `{ref, label, kind, …, locked, definition, source}`. Nothing is stored.
     pub async fn registry_class(&self, scope: &Scope, reference: &str) -> Result<Value> {
         let Read { incoming, importable, source } = self.incoming_of(scope, reference).await?;
-        let mut shown = importable.told();
+        let mut shown = importable.to_json();
         shown["locked"] = true.into();
         shown["definition"] = Value::Object(incoming.definition);
         shown["source"] = source.into();

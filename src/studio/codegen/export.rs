@@ -46,7 +46,7 @@ pub struct Exported {
 }
 
 /// A definition as a file, not written yet.
-struct Drawn {
+struct GeneratedFile {
     file: SourceFile,
     fqcn: String,
     /// The definition, where it is stored.
@@ -78,7 +78,7 @@ fn request_of(body: &Value) -> Result<ExportRequest> {
 }
 
 impl Studio {
-    async fn drawn(&self, scope: &Scope, request: &ExportRequest) -> Result<Drawn> {
+    async fn drawn(&self, scope: &Scope, request: &ExportRequest) -> Result<GeneratedFile> {
         let target = self.code_target(request.target.as_deref())?;
         let (tenant, catalog, kind, id) = (scope.tenant.clone(), self.catalog(), request.kind, request.id.clone());
         let (found, defined) = self
@@ -96,17 +96,17 @@ impl Studio {
             };
             let text = serde_json::to_string_pretty(&whole).map_err(|error| Error::internal(error.to_string()))? + "\n";
             let file = SourceFile { path: format!("{}.json", found.slug), namespace: String::new(), class: String::new(), text };
-            return Ok(Drawn { file, fqcn: String::new(), id, locked });
+            return Ok(GeneratedFile { file, fqcn: String::new(), id, locked });
         }
         let file = write(target, kind, &defined, &self.config().export_namespace).map_err(|error| refuse(&error))?;
         let fqcn = if file.namespace.is_empty() { file.class.clone() } else { [&file.namespace, target.separator(), &file.class].concat() };
-        Ok(Drawn { file, fqcn, id, locked })
+        Ok(GeneratedFile { file, fqcn, id, locked })
     }
 
     /// What an export would write: `{code, class_name, namespace, fqcn, files, file_count}`.
     pub async fn preview_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
         self.code_gate(CodeAction::Preview)?;
-        let Drawn { file, fqcn, .. } = self.drawn(scope, &request_of(body)?).await?;
+        let GeneratedFile { file, fqcn, .. } = self.drawn(scope, &request_of(body)?).await?;
         Ok(json!({
             "code": file.text, "class_name": file.class, "namespace": file.namespace, "fqcn": fqcn,
             "files": [{"path": file.path, "code": file.text}], "file_count": 1,
@@ -135,7 +135,7 @@ impl Studio {
     /// Export is off; there is no such definition; the file is there with another content.
     pub async fn export(&self, scope: &Scope, request: ExportRequest) -> Result<Exported> {
         self.code_gate(CodeAction::Export)?;
-        let Drawn { file, id, locked, .. } = self.drawn(scope, &request).await?;
+        let GeneratedFile { file, id, locked, .. } = self.drawn(scope, &request).await?;
         let own = walk::own_folder(&scope.tenant).filter(|_| request.folder.is_none());
         let file = if let Some(own) = own { SourceFile { path: format!("{own}/{}", file.path), ..file } } else { file };
         let root = self.write_code(&file, &request).await?;

@@ -19,7 +19,7 @@ use crate::studio::definitions::{slugs, tools, workflows};
 const UNNAMED: &str = "Imported workflow";
 
 /// Problems of the definition get its position in the source; missing agents are reported unchanged.
-fn told(spot: &Spot, error: Error) -> Error {
+fn at_spot(spot: &Spot, error: Error) -> Error {
     let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect() };
     let fields = error.members.get("errors").and_then(Value::as_object);
     let missing = fields.is_some_and(|fields| fields.contains_key("agents"));
@@ -99,11 +99,11 @@ impl Studio {
             ClassKind::Tool => Some(Resource::Tool),
             ClassKind::Agent => None,
         };
-        let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| told(&incoming.spot, error))? } else { None };
+        let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| at_spot(&incoming.spot, error))? } else { None };
         let wanted = resource.map(|resource| Wanted { resource, id: self.world().clock.id(), body: incoming.body(), slug, origin: origin() });
         let installation = Installation { writer, needed, wanted };
-        let installed = self.install(installation).await.map_err(|error| told(&incoming.spot, error))?;
-        let agents = installed.told();
+        let installed = self.install(installation).await.map_err(|error| at_spot(&incoming.spot, error))?;
+        let agents = installed.agents_json();
         Ok(match (incoming.kind, installed.made) {
             (ClassKind::Workflow, Some((made, seen))) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
             (ClassKind::Tool, Some((made, _))) => json!({"tool": made.show(Resource::Tool), "agents": agents}),

@@ -18,7 +18,7 @@ const MEMBERS: [&str; 6] = ["meta", "graph", "agents", "definition", "state_sche
 const MOST_AGENTS: usize = 500;
 
 /// The limit of unknown keys in one message.
-const MOST_TOLD: usize = 20;
+const MOST_UNKNOWN_KEYS: usize = 20;
 
 fn not_known(key: &str) -> String {
     format!("`{key}` is not known here; remove it, or correct its name")
@@ -58,7 +58,7 @@ impl Incoming {
             return incoming.checked();
         };
         let Some(meta) = meta.as_object() else { return Err(spot.invalid(["meta must be an object"])) };
-        let strange: Vec<String> = members.keys().filter(|key| !MEMBERS.contains(&key.as_str())).take(MOST_TOLD).map(|key| not_known(key)).collect();
+        let strange: Vec<String> = members.keys().filter(|key| !MEMBERS.contains(&key.as_str())).take(MOST_UNKNOWN_KEYS).map(|key| not_known(key)).collect();
         if !strange.is_empty() {
             return Err(spot.invalid(strange));
         }
@@ -88,7 +88,7 @@ impl Incoming {
         if !self.definition.values().all(|value| fits(value, DEPTH)) {
             problems.push(format!("it has more than {DEPTH} objects and arrays inside each other"));
         }
-        problems.extend(unknown(self.kind, &self.definition).iter().take(MOST_TOLD).map(|key| not_known(key)));
+        problems.extend(unknown(self.kind, &self.definition).iter().take(MOST_UNKNOWN_KEYS).map(|key| not_known(key)));
         if self.kind == ClassKind::Workflow && !self.definition.get("graph").is_some_and(Value::is_object) {
             problems.push("graph must be an object".to_owned());
         }

@@ -97,7 +97,7 @@ pub(super) fn answer(
     }
 }
 
-fn told(resource: Resource, found: &Definition, seen: Seen) -> Value {
+fn definition_json(resource: Resource, found: &Definition, seen: Seen) -> Value {
     match resource {
         Resource::Workflow => workflows::show(found, seen),
         Resource::Agent | Resource::Tool | Resource::McpServer | Resource::KnowledgeBase => Value::Object(found.show(resource)),
@@ -187,7 +187,7 @@ impl Studio {
                 writer.insert(tx, resource, id, written, &origin).map(Some)
             };
             if let Some(made) = self.writing(insert).await? {
-                return Ok(told(resource, &made, seen));
+                return Ok(definition_json(resource, &made, seen));
             }
         }
         Err(Error::new(Kind::RevisionConflict, RESTLESS))
@@ -228,7 +228,7 @@ impl Studio {
             let writer = self.writer_of(scope, resource).await;
             match self.change_once(writer, Arc::clone(&change)).await? {
                 Some((after, _)) if resource == Resource::KnowledgeBase => return self.get(scope, resource, &after.id.to_string()).await,
-                Some((after, seen)) => return Ok(told(resource, &after, seen)),
+                Some((after, seen)) => return Ok(definition_json(resource, &after, seen)),
                 None => {}
             }
         }

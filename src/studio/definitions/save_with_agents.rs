@@ -38,7 +38,7 @@ pub(in crate::studio) struct Present {
 
 impl Present {
     /// As it is answered.
-    pub(in crate::studio) fn told(&self) -> Value {
+    pub(in crate::studio) fn to_json(&self) -> Value {
         json!({"id": self.agent.id.to_string(), "slug": self.agent.slug, "reused": self.reused})
     }
 }
@@ -107,15 +107,15 @@ pub(in crate::studio) struct Installed {
 
 impl Installed {
     /// The agents as they are answered.
-    pub(in crate::studio) fn told(&self) -> Vec<Value> {
-        self.agents.iter().map(Present::told).collect()
+    pub(in crate::studio) fn agents_json(&self) -> Vec<Value> {
+        self.agents.iter().map(Present::to_json).collect()
     }
 
     /// The answer for an agent that came alone.
     pub(in crate::studio) fn agent(&self) -> Value {
         let first = self.agents.first();
         let agent = first.map(|present| present.agent.show(Resource::Agent));
-        json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": self.told()})
+        json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": self.agents_json()})
     }
 }
 

@@ -16,7 +16,7 @@ const BYTES: usize = 1 << 20;
 
 /// A location in a document.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct DocumentLocation {
     /// The place of the chunk, from 0.
     pub position: u64,
     /// Where the chunk stands. It wins: after the document was read anew, the chunk may have another position.
@@ -64,7 +64,7 @@ impl Studio {
     }
 
     /// The text of a document around a place, as searches see it.
-    pub async fn document_text(&self, scope: &Scope, base: &str, id: &str, around: Around) -> Result<DocumentText> {
+    pub async fn document_text(&self, scope: &Scope, base: &str, id: &str, around: DocumentLocation) -> Result<DocumentText> {
         let (tenant, config) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config));
         let (base, id) = (base.to_owned(), id.to_owned());
         self.reading(move |tx| {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::knowledge::Trouble;
+use crate::knowledge::SearchFailure;
 use crate::knowledge::base::Base;
 use crate::knowledge::text::DocumentKind;
 use crate::model::usage::Usage;
@@ -190,15 +190,15 @@ fn question(base: &str, body: &Value) -> Result<SearchQuery> {
     Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, rerank, filter, trace: None })
 }
 
-fn refusal(trouble: Trouble) -> Error {
-    match trouble {
-        Trouble::Missing(name) => Error::not_found(Resource::KnowledgeBase.word(), &name),
-        Trouble::Wrong(field, text) => Error::field(field, format!("{field}: {text}")),
-        Trouble::Provider(failure) => {
+fn refusal(failure: SearchFailure) -> Error {
+    match failure {
+        SearchFailure::Missing(name) => Error::not_found(Resource::KnowledgeBase.word(), &name),
+        SearchFailure::Wrong(field, text) => Error::field(field, format!("{field}: {text}")),
+        SearchFailure::Provider(failure) => {
             let text = format!("the question could not be embedded ({}): {}", failure.fault.code.as_str(), failure.fault.message);
             Error::new(Kind::UpstreamFailed, text)
         }
-        Trouble::Store(error) => error.into(),
+        SearchFailure::Store(error) => error.into(),
     }
 }
 

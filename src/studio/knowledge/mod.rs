@@ -3,4 +3,4 @@
 mod document_text;
 pub(super) mod documents;
 
-pub use document_text::{Around, DocumentText};
+pub use document_text::{DocumentLocation, DocumentText};

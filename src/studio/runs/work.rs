@@ -18,14 +18,14 @@ pub struct Stop {
 }
 
 impl Studio {
-    /// Takes runs from a queue, and those whose owners are gone, until `stop` or until `working` says that it is done. `told` hears of
+    /// Takes runs from a queue, and those whose owners are gone, until `stop` or until `working` says that it is done. `report` hears of
     /// each run that it took and that this process is done with, also later. Runs under way stay at work.
     ///
     /// # Errors
     /// When the store cannot be used by a worker that does not wait for it, or the studio shuts down.
-    pub async fn work(&self, working: Working, stop: CancellationToken, told: impl Fn(Finished) + Send + Sync + 'static) -> Result<()> {
+    pub async fn work(&self, working: Working, stop: CancellationToken, report: impl Fn(Finished) + Send + Sync + 'static) -> Result<()> {
         let world = std::sync::Arc::clone(self.world());
-        self.on_runtime(async move { world.serve(working, stop, told).await }).await
+        self.on_runtime(async move { world.serve(working, stop, report).await }).await
     }
 
     /// Ends the studio as a worker does: runs end at the border of their next step, however long that takes; `at_once` cuts them.

@@ -67,7 +67,7 @@ impl Studio {
             origin: origin(&template),
         });
         let installed = self.install(Installation { writer, needed, wanted }).await?;
-        let agents = installed.told();
+        let agents = installed.agents_json();
         Ok(match installed.made {
             Some((made, seen)) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
             None => installed.agent(),

@@ -102,7 +102,7 @@ pub fn known_files(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) ->
         let row = match readable(tx, &scope.tenant, user.as_deref(), &input.storage_key) {
             Ok(row) => row,
             Err(Refusal::Store(error)) => return Err(error),
-            Err(Refusal::Told(_)) => {
+            Err(Refusal::Refused(_)) => {
                 let path = format!("attachments.{at}.storage_key");
                 return Ok(Err(Error::field(&path, format!("{path} is not the key of a file"))));
             }

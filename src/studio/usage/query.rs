@@ -33,7 +33,7 @@ impl UsageWindow {
     /// # Errors
     /// `validation_failed` with everything that is wrong.
     pub fn parse(query: &Map<String, Value>) -> Result<Self> {
-        let mut wrong = Wrong::default();
+        let mut wrong = QueryProblems::default();
         let (from, to) = (wrong.day(query, "from"), wrong.day(query, "to"));
         if let Some((from, to)) = from.zip(to) {
             wrong.order(from, to);
@@ -53,9 +53,9 @@ impl UsageWindow {
 
 /// What is wrong with a query, by field.
 #[derive(Default)]
-struct Wrong(Vec<(String, String)>);
+struct QueryProblems(Vec<(String, String)>);
 
-impl Wrong {
+impl QueryProblems {
     fn say(&mut self, name: &str, told: String) {
         self.0.push((name.to_owned(), told));
     }

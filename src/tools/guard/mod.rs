@@ -158,7 +158,7 @@ mod tests {
         Guard::new(("a", &list(allowed)), ("p", &list(private))).expect("a guard")
     }
 
-    fn told(guard: &Guard, url: &str) -> String {
+    fn verdict_on(guard: &Guard, url: &str) -> String {
         guard.check(&url.parse().expect("a URL")).map_or_else(|refusal| refusal.0, |()| "yes".into())
     }
 
@@ -170,15 +170,15 @@ mod tests {
             "http://[::ffff:127.0.0.1]/", "http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::7f00:1]/", "http://169.254.169.254/latest",
             "http://100.64.0.1/", "http://0/", "http://192.168.0.1./",
         ] {
-            assert!(told(&closed, url).contains("private or local address"), "{url}: {}", told(&closed, url));
+            assert!(verdict_on(&closed, url).contains("private or local address"), "{url}: {}", verdict_on(&closed, url));
         }
-        assert_eq!(told(&closed, "https://shop.example/x"), "yes");
-        assert_eq!(told(&closed, "http://8.8.8.8/x"), "yes");
-        assert!(told(&closed, "ftp://shop.example/").contains("http and https"));
-        assert!(told(&closed, "http://a:b@shop.example/").contains("user name"));
-        assert!(told(&guard("*.shop.example", ""), "https://other.example/").contains("not on the list"));
-        assert_eq!(told(&guard("*", "127.0.0.0/8"), "http://127.0.0.1/"), "yes");
-        assert_eq!(told(&guard("*", "localhost"), "http://localhost/"), "yes");
+        assert_eq!(verdict_on(&closed, "https://shop.example/x"), "yes");
+        assert_eq!(verdict_on(&closed, "http://8.8.8.8/x"), "yes");
+        assert!(verdict_on(&closed, "ftp://shop.example/").contains("http and https"));
+        assert!(verdict_on(&closed, "http://a:b@shop.example/").contains("user name"));
+        assert!(verdict_on(&guard("*.shop.example", ""), "https://other.example/").contains("not on the list"));
+        assert_eq!(verdict_on(&guard("*", "127.0.0.0/8"), "http://127.0.0.1/"), "yes");
+        assert_eq!(verdict_on(&guard("*", "localhost"), "http://localhost/"), "yes");
     }
 
     #[tokio::test]

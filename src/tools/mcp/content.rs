@@ -60,13 +60,13 @@ mod tests {
 
     use super::*;
 
-    fn told(result: Value) -> String {
+    fn reply_text(result: Value) -> String {
         text_of(&serde_json::from_value(result).expect("a result"))
     }
 
     #[test]
     fn structured_content_wins_and_other_content_is_described() {
-        assert_eq!(told(json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"sum": 3}})), r#"{"sum":3}"#);
+        assert_eq!(reply_text(json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"sum": 3}})), r#"{"sum":3}"#);
         let content = json!([
             {"type": "text", "text": "one"},
             {"type": "image", "data": "AAAA", "mimeType": "image/png"},
@@ -76,7 +76,7 @@ mod tests {
             {"type": "resource_link", "uri": "demo://l", "name": "link"},
         ]);
         let lines = "one\n[image image/png, 3 bytes]\n[audio audio/wav, 6 bytes]\ninside\n[resource demo://b, x/y, 3 bytes]\n[resource link at demo://l]";
-        assert_eq!(told(json!({ "content": content })), lines);
-        assert_eq!(told(json!({"content": []})), "");
+        assert_eq!(reply_text(json!({ "content": content })), lines);
+        assert_eq!(reply_text(json!({"content": []})), "");
     }
 }

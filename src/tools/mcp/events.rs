@@ -11,14 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::authorization::TOKENS;
 use super::server::Address;
-use super::web::{self, Trouble};
+use super::web::{self, TransportFailure};
 use super::wire::{self, Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::json;
 use crate::providers::sse::Events;
 use crate::tools::guard::Guard;
 
 /// How long it may take until all waiting calls know that a message was not sent.
-const HEARD: Duration = Duration::from_secs(1);
+const NOTIFY_TIME: Duration = Duration::from_secs(1);
 
 /// Who is asked, and with what.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ struct Line {
 
 impl Line {
     /// Sends a request; again with a token of the host's where the server wants one.
-    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, Trouble> {
+    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, TransportFailure> {
         let authorization = &self.address.authorization;
         let mut token = authorization.current().or_else(|| self.address.token.as_deref().map(str::to_owned));
         for _ in 0..TOKENS {
@@ -39,16 +39,16 @@ impl Line {
             token = match authorization.renewed(token.as_deref(), status, words).await {
                 None => return Ok(response),
                 Some(Ok(other)) => Some(other),
-                Some(Err(text)) => return Err(Trouble { text, unreached: true }),
+                Some(Err(text)) => return Err(TransportFailure { text, unreached: true }),
             };
         }
         self.once(request(), token.as_deref()).await
     }
 
-    async fn once(&self, request: RequestBuilder, token: Option<&str>) -> Result<Response, Trouble> {
+    async fn once(&self, request: RequestBuilder, token: Option<&str>) -> Result<Response, TransportFailure> {
         let request = request.headers(self.headers.clone());
         let request = if let Some(token) = token { request.bearer_auth(token) } else { request };
-        request.send().await.map_err(|problem| Trouble::from(&problem))
+        request.send().await.map_err(|problem| TransportFailure::from(&problem))
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn open(address: &Address, guard: &Guard, patience: Duration) -
     let (client, url) = web::client(address, guard)?;
     let line = Line { client, address: address.clone(), headers: web::headers(address)?.into_iter().collect() };
     let asked = line.send(|| line.client.get(url.clone()).header(ACCEPT, "text/event-stream"));
-    let response = asked.await.map_err(|trouble| trouble.to_string())?;
+    let response = asked.await.map_err(|failure| failure.to_string())?;
     let status = response.status();
     if status.as_u16() == 401 {
         return Err(web::UNAUTHORIZED.into());
@@ -135,7 +135,7 @@ async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoin
                 let _nobody_waits = tell.send(Err(Broken { text: format!("{}, and the next ones were not sent", text()), unreached: true }));
             }
             // Waiting calls first learn that nothing was sent; the end of the connection says less.
-            tokio::time::sleep(HEARD).await;
+            tokio::time::sleep(NOTIFY_TIME).await;
         }
     }
 }
@@ -143,7 +143,7 @@ async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoin
 async fn post(line: &Line, target: Url, message: &ClientJsonRpcMessage) -> Result<(), Broken> {
     let body = serde_json::to_vec(message).map_err(|problem| Broken { text: format!("was not asked: {problem}"), unreached: true })?;
     let posted = line.send(|| line.client.post(target.clone()).header(CONTENT_TYPE, "application/json").body(body.clone()));
-    let status = posted.await.map_err(|trouble| Broken { text: trouble.text, unreached: trouble.unreached })?.status();
+    let status = posted.await.map_err(|failure| Broken { text: failure.text, unreached: failure.unreached })?.status();
     // A server that answers so did not take the message: it was started again and does not know the stream, for one.
     let refused = Broken { text: format!("answered with status {}", status.as_u16()), unreached: status.is_client_error() };
     if status.is_success() { Ok(()) } else { Err(refused) }

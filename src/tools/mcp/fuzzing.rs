@@ -72,6 +72,6 @@ pub fn definition(body: &Value) {
     });
     let Some(config) = &*CONFIG else { return };
     if let Ok(server) = Server::read(config, body) {
-        let _may = (server.may_start(config).is_ok(), server.lends("a"));
+        let _may = (server.may_start(config).is_ok(), server.offers("a"));
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::live::{CallError, Live, ServerTool};
-use super::server::{Ready, Way, unavailable};
+use super::server::{Ready, ServerAddress, unavailable};
 use super::server_call::{Replied, ServerCall};
 use super::{content, open};
 use crate::model::event::Fault;
@@ -98,11 +98,11 @@ impl Link {
         };
         // It may have died, or been started again, since it was used last. Calls that others wait for are not cut.
         if !live.is_dead() && self.users.load(Ordering::Acquire) > 1 {
-            return Err(unavailable(&self.ready.slug, &self.told(&text)));
+            return Err(unavailable(&self.ready.slug, &self.masked(&text)));
         }
         self.leave(&live);
         let live = self.open(guard).await?;
-        let failed = |again: String| if again == text { self.told(&text) } else { self.told(&format!("{text}; then {again}")) };
+        let failed = |again: String| if again == text { self.masked(&text) } else { self.masked(&format!("{text}; then {again}")) };
         live.tools().await.map_err(|again| unavailable(&self.ready.slug, &failed(again)))
     }
 
@@ -123,13 +123,13 @@ impl Link {
             watch.link = None;
             match called {
                 Ok(Replied::Result(result)) => {
-                    let (text, is_error) = (self.told(&content::text_of(&result)), result.is_error.unwrap_or(false));
+                    let (text, is_error) = (self.masked(&content::text_of(&result)), result.is_error.unwrap_or(false));
                     let mut files = content::files_of(&result);
-                    files.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| *name = self.told(name));
+                    files.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| *name = self.masked(name));
                     return ToolReply { text, is_error, files, ..ToolReply::default() };
                 }
                 Ok(Replied::Asked(mut asked)) => {
-                    asked.questions.iter_mut().for_each(|question| question.message = self.told(&question.message));
+                    asked.questions.iter_mut().for_each(|question| question.message = self.masked(&question.message));
                     return ToolReply { asked: Some(Box::new(asked)), ..ToolReply::default() };
                 }
                 Err(CallError::Refused(text)) => return ToolReply::error(self.sentence(&text)),
@@ -141,7 +141,7 @@ impl Link {
                 }
             }
         }
-        ToolReply::undone(unavailable(&self.ready.slug, &self.told(&format!("{unreached}; the call was not made"))))
+        ToolReply::undone(unavailable(&self.ready.slug, &self.masked(&format!("{unreached}; the call was not made"))))
     }
 
     async fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
@@ -157,10 +157,10 @@ impl Link {
     }
 
     fn sentence(&self, text: &str) -> String {
-        unavailable(&self.ready.slug, &self.told(text)).message
+        unavailable(&self.ready.slug, &self.masked(text)).message
     }
 
-    fn told(&self, text: &str) -> String {
+    fn masked(&self, text: &str) -> String {
         self.ready.masked(text)
     }
 
@@ -197,7 +197,7 @@ impl Link {
     }
 
     fn may_start(&self) -> Result<(), Fault> {
-        if !matches!(self.ready.way, Way::Program(_)) {
+        if !matches!(self.ready.server_address, ServerAddress::Program(_)) {
             return Ok(());
         }
         let (mut starts, now) = (self.starts.lock(), Instant::now());

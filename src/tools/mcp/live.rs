@@ -182,11 +182,11 @@ impl Live {
         let (mut tools, mut cursor, mut ttl) = (Vec::new(), None, None);
         for _ in 0..PAGES {
             let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-            let page = self.peer.list_tools(params).await.map_err(|problem| match self.snag(problem) {
+            let page = self.peer.list_tools(params).await.map_err(|problem| match self.call_error(problem) {
                 CallError::Unreached(text) | CallError::Forgotten(text) | CallError::Lost(text) | CallError::Unread(text) | CallError::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
-            tools.extend(page.tools.into_iter().take(TOOLS).map(|tool| lent(tool, |text| self.ready.masked(text))));
+            tools.extend(page.tools.into_iter().take(TOOLS).map(|tool| server_tool(tool, |text| self.ready.masked(text))));
             cursor = page.next_cursor.filter(|_| tools.len() < TOOLS);
             if cursor.is_none() {
                 break;
@@ -208,7 +208,7 @@ impl Live {
         let _open = self.client.open(call);
         let mut params = call.params();
         for _ in 0..ROUNDS {
-            match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.snag(problem))? {
+            match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.call_error(problem))? {
                 ServerResult::CallToolResult(result) => return Ok(Replied::Result(result)),
                 ServerResult::InputRequiredResult(wanted) => match call.asked(&wanted)? {
                     Some(asked) => return Ok(Replied::Asked(asked)),
@@ -239,7 +239,7 @@ impl Live {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-    fn snag(&self, problem: ServiceError) -> CallError {
+    fn call_error(&self, problem: ServiceError) -> CallError {
         match problem {
             ServiceError::McpError(error) if self.program.is_none() && !self.stateless && web::is_forgotten(&error) => {
                 CallError::Forgotten(format!("no longer knows the session: {}", error.message))
@@ -247,7 +247,7 @@ impl Live {
             ServiceError::McpError(error) if wire::is_unread(&error) => CallError::Unread(format!("answered, but {}", error.message)),
             ServiceError::McpError(error) => CallError::Refused(format!("refused the call: {}", error.message)),
             ServiceError::TransportSend(problem) => {
-                let (text, unreached) = web::told(problem.error.as_ref());
+                let (text, unreached) = web::describe_error(problem.error.as_ref());
                 if unreached { CallError::Unreached(text) } else { CallError::Lost(text) }
             }
             ServiceError::TransportClosed => CallError::Lost("ended before it answered".into()),
@@ -296,7 +296,7 @@ fn fitting(tools: &[ServerTool]) -> usize {
 }
 
 /// A server may repeat the secrets that it was given; what it says of its tools goes to providers of models.
-fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> ServerTool {
+fn server_tool(tool: Tool, masked: impl Fn(&str) -> String) -> ServerTool {
     let description = tool.description.or_else(|| tool.title.map(Into::into)).unwrap_or_default().into_owned();
     let mut description = masked(&description);
     if description.len() > DESCRIPTION {
@@ -316,7 +316,10 @@ mod tests {
     #[test]
     fn what_a_server_tells_of_a_tool_is_bounded() {
         let tool = |description: &str, schema: Value| {
-            lent(serde_json::from_value(json!({"name": "t", "description": description, "inputSchema": schema})).expect("a tool"), |text| text.replace("s3cret", "***"))
+            server_tool(
+                serde_json::from_value(json!({"name": "t", "description": description, "inputSchema": schema})).expect("a tool"),
+                |text| text.replace("s3cret", "***"),
+            )
         };
         let long = tool(&"é".repeat(DESCRIPTION), json!({"type": "object", "title": "x".repeat(SCHEMA)}));
         assert!(long.description.len() <= DESCRIPTION && long.input_schema == json!({"type": "object"}));

@@ -44,13 +44,13 @@ use server::{Server, unavailable};
 use server_call::ServerCall;
 
 /// The names of tools, by tenant and server.
-type Told = HashMap<(String, String), Arc<[String]>>;
+type SeenToolNames = HashMap<(String, String), Arc<[String]>>;
 
 /// The MCP servers that runs of this engine use.
 pub struct McpServers {
     links: Links,
     /// The names of tools that servers listed last.
-    told: Mutex<Told>,
+    seen_names: Mutex<SeenToolNames>,
 }
 
 /// Servers whose tools are remembered.
@@ -62,22 +62,22 @@ impl McpServers {
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
     pub fn new(config: Arc<Config>, secrets: Secrets, host: HostDoor) -> Result<Self, Vec<String>> {
-        Ok(Self { links: Links::new(config, secrets, host)?, told: Mutex::default() })
+        Ok(Self { links: Links::new(config, secrets, host)?, seen_names: Mutex::default() })
     }
 
     /// The names of the tools that a server has listed since the studio was opened.
     #[must_use]
     pub fn known(&self, tenant: &str, slug: &str) -> Option<Arc<[String]>> {
-        self.told.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
+        self.seen_names.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
     }
 
-    fn remember(&self, tenant: &str, server: &Server, lent: &[live::ServerTool]) {
-        let names = lent.iter().map(|tool| tool.name.clone()).filter(|name| server.lends(name)).collect();
-        let mut told = self.told.lock();
-        if told.len() >= REMEMBERED {
-            told.clear();
+    fn remember(&self, tenant: &str, server: &Server, offered: &[live::ServerTool]) {
+        let names = offered.iter().map(|tool| tool.name.clone()).filter(|name| server.offers(name)).collect();
+        let mut seen_names = self.seen_names.lock();
+        if seen_names.len() >= REMEMBERED {
+            seen_names.clear();
         }
-        told.insert((tenant.to_owned(), server.slug.clone()), names);
+        seen_names.insert((tenant.to_owned(), server.slug.clone()), names);
     }
 
     /// Asks a server what it is: `{ok, protocol_version, tools, error}`. Its connection is one of its own.
@@ -116,9 +116,9 @@ impl McpServers {
         if !server.enabled {
             return Err(unavailable(&server.slug, "is switched off"));
         }
-        let lent = self.links.tools(&server, wanted.tenant).await?;
-        self.remember(wanted.tenant, &server, &lent);
-        let found: Vec<_> = lent.iter().filter(|tool| server.lends(&tool.name)).collect();
+        let offered = self.links.tools(&server, wanted.tenant).await?;
+        self.remember(wanted.tenant, &server, &offered);
+        let found: Vec<_> = offered.iter().filter(|tool| server.offers(&tool.name)).collect();
         if let Some(only) = wanted.reference.only.as_deref().filter(|only| !only.is_empty())
             && !only.iter().any(|name| found.iter().any(|tool| tool.name == *name))
         {

@@ -16,7 +16,7 @@ use super::elsewhere::{self as program, LastWords, Process};
 use super::process::Process;
 #[cfg(unix)]
 use super::program::{self, LastWords};
-use super::server::{Ready, Way, unavailable};
+use super::server::{Ready, ServerAddress, unavailable};
 use super::{events, web};
 use crate::model::event::Fault;
 use crate::tools::guard::Guard;
@@ -40,13 +40,13 @@ enum Beginning {
 }
 
 /// Why there is no connection.
-struct Trouble {
+struct OpenFailure {
     text: String,
     /// Another beginning may help.
     retry: bool,
 }
 
-impl Trouble {
+impl OpenFailure {
     fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), retry: false }
     }
@@ -57,36 +57,36 @@ impl Trouble {
 /// # Errors
 /// `mcp_unavailable` with the reason; nothing is left behind.
 pub(super) async fn open(ready: &Ready, guard: &Guard) -> Result<Live, Fault> {
-    let first = if matches!(ready.way, Way::Events(_)) { Beginning::Handshake } else { Beginning::Asking };
-    let trouble = match begin(ready, guard, first).await {
-        Err(trouble) if trouble.retry && first == Beginning::Asking => begin(ready, guard, Beginning::Handshake).await,
+    let first = if matches!(ready.server_address, ServerAddress::Events(_)) { Beginning::Handshake } else { Beginning::Asking };
+    let failure = match begin(ready, guard, first).await {
+        Err(failure) if failure.retry && first == Beginning::Asking => begin(ready, guard, Beginning::Handshake).await,
         other => other,
     };
-    trouble.map_err(|trouble| unavailable(&ready.slug, &ready.masked(trouble.text)))
+    failure.map_err(|failure| unavailable(&ready.slug, &ready.masked(failure.text)))
 }
 
-async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
+async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, OpenFailure> {
     let within = patience(ready);
-    let late = || Trouble { text: format!("did not answer within {} ms", within.as_millis()), retry: true };
+    let late = || OpenFailure { text: format!("did not answer within {} ms", within.as_millis()), retry: true };
     tokio::time::timeout(within, connect(ready, guard, beginning)).await.unwrap_or_else(|_| Err(late()))
 }
 
-async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
-    match &ready.way {
-        Way::Program(program) => {
-            let (wire, process, words) = program::start(program, &ready.hidden).map_err(Trouble::plain)?;
+async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, OpenFailure> {
+    match &ready.server_address {
+        ServerAddress::Program(program) => {
+            let (wire, process, words) = program::start(program, &ready.hidden).map_err(OpenFailure::plain)?;
             let started = Started(process, words);
             match greet(wire, ready, beginning).await {
                 Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone())), ready.clone()).await),
-                Err(trouble) => Err(started.blamed(trouble).await),
+                Err(failure) => Err(started.blamed(failure).await),
             }
         }
-        Way::Http(address) => {
-            let transport = web::open(address, &ready.elicitation, guard).map_err(Trouble::plain)?;
+        ServerAddress::Http(address) => {
+            let transport = web::open(address, &ready.elicitation, guard).map_err(OpenFailure::plain)?;
             Ok(Live::new(greet(transport, ready, beginning).await?, None, ready.clone()).await)
         }
-        Way::Events(address) => {
-            let wire = events::open(address, guard, ready.timeout).await.map_err(Trouble::plain)?;
+        ServerAddress::Events(address) => {
+            let wire = events::open(address, guard, ready.timeout).await.map_err(OpenFailure::plain)?;
             Ok(Live::new(greet(wire, ready, beginning).await?, None, ready.clone()).await)
         }
     }
@@ -97,14 +97,14 @@ struct Started(Arc<Process>, LastWords);
 
 impl Started {
     /// Its last output says more than our error.
-    async fn blamed(&self, trouble: Trouble) -> Trouble {
+    async fn blamed(&self, failure: OpenFailure) -> OpenFailure {
         self.0.kill();
         let words = self.1.to_the_end().await;
-        if words.is_empty() { trouble } else { Trouble { text: format!("{}; it said: {words}", trouble.text), ..trouble } }
+        if words.is_empty() { failure } else { OpenFailure { text: format!("{}; it said: {words}", failure.text), ..failure } }
     }
 }
 
-async fn greet<T>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
+async fn greet<T>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, OpenFailure>
 where
     T: Transport<RoleClient> + 'static,
 {
@@ -112,17 +112,17 @@ where
         Beginning::Asking => ClientLifecycleMode::Auto { preferred_versions: vec![STATELESS], legacy_version: Some(HANDSHAKE) },
         Beginning::Handshake => ClientLifecycleMode::Initialize,
     };
-    Client::new(ready).serve_with_lifecycle(Bounded::new(transport), mode).await.map_err(trouble)
+    Client::new(ready).serve_with_lifecycle(Bounded::new(transport), mode).await.map_err(open_failure)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-fn trouble(problem: ClientInitializeError) -> Trouble {
+fn open_failure(problem: ClientInitializeError) -> OpenFailure {
     match problem {
-        ClientInitializeError::TransportError { error, .. } => Trouble::plain(web::told(error.error.as_ref()).0),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => trouble(*fallback),
-        ClientInitializeError::ConnectionClosed(_) => Trouble { text: "ended while it was started".into(), retry: true },
-        ClientInitializeError::JsonRpcError(error) => Trouble::plain(format!("refused the connection: {}", error.message)),
+        ClientInitializeError::TransportError { error, .. } => OpenFailure::plain(web::describe_error(error.error.as_ref()).0),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => open_failure(*fallback),
+        ClientInitializeError::ConnectionClosed(_) => OpenFailure { text: "ended while it was started".into(), retry: true },
+        ClientInitializeError::JsonRpcError(error) => OpenFailure::plain(format!("refused the connection: {}", error.message)),
         // Servers that answer anything to what they do not know, or know other revisions only.
-        other => Trouble { text: format!("does not speak the protocol: {other}"), retry: true },
+        other => OpenFailure { text: format!("does not speak the protocol: {other}"), retry: true },
     }
 }

@@ -46,11 +46,11 @@ impl LastWords {
     pub(super) async fn to_the_end(&self) -> String {
         let mut more = self.more.clone();
         let _too_long = tokio::time::timeout(WORDS_COME, more.changed()).await;
-        self.told()
+        self.last_words()
     }
 
     /// As text on one line; empty when it said nothing.
-    fn told(&self) -> String {
+    fn last_words(&self) -> String {
         let words = String::from_utf8_lossy(&self.kept.lock()).into_owned();
         // Masked before it is cut, so that no part of a secret stays at the edge.
         let words = masking::masked(&words, self.hidden.iter().map(|secret| &**secret));
@@ -283,7 +283,7 @@ mod tests {
     fn no_part_of_a_secret_stays_where_last_words_are_cut() {
         let (words, _listening) = LastWords::new(&["s3cret-value".into()]);
         add(&words.kept, format!("s3cret-value{}", "x".repeat(WORDS - 6)).as_bytes());
-        assert!(!words.told().contains("value"), "{}", &words.told()[..20]);
+        assert!(!words.last_words().contains("value"), "{}", &words.last_words()[..20]);
     }
 
     #[tokio::test]
@@ -302,6 +302,6 @@ mod tests {
         let (words, _) = LastWords::new(&[]);
         add(&words.kept, "a".repeat(5000).as_bytes());
         add(&words.kept, b"\nerror:\x1b[31m bad\n\n");
-        assert!(words.told().len() < WORDS + 10 && words.told().ends_with("a | error:[31m bad"), "{}", words.told());
+        assert!(words.last_words().len() < WORDS + 10 && words.last_words().ends_with("a | error:[31m bad"), "{}", words.last_words());
     }
 }

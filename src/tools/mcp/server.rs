@@ -43,7 +43,7 @@ pub(super) struct Server {
 
 /// How a server is reached, with its secrets looked up.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum ServerAddress {
     /// A program of our own, spoken to over its pipes.
     Program(Program),
     /// Streamable HTTP.
@@ -76,7 +76,7 @@ pub(super) struct Address {
 #[derive(Clone)]
 pub(super) struct Ready {
     pub(super) slug: String,
-    pub(super) way: Way,
+    pub(super) server_address: ServerAddress,
     /// Changes with everything that a connection depends on, its secrets too.
     pub(super) print: String,
     /// Whose connections it takes a place of.
@@ -139,7 +139,7 @@ impl Server {
             return Err(unavailable(&self.slug, &format!("has no `{missing}`")));
         }
         let mut lookup = Lookup { secrets, tenant, hidden: Vec::new() };
-        let way = match self.transport.as_str() {
+        let server_address = match self.transport.as_str() {
             "stdio" => {
                 self.may_start(config)?;
                 let mut env = lookup.all(&self.env).await?;
@@ -147,7 +147,7 @@ impl Server {
                     // What it starts itself is looked up as in the host.
                     env.entry("PATH".to_owned()).or_insert(path);
                 }
-                Way::Program(Program { command: self.command.clone(), arguments: self.arguments.clone(), env })
+                ServerAddress::Program(Program { command: self.command.clone(), arguments: self.arguments.clone(), env })
             }
             transport => {
                 let headers = lookup.all(&self.headers).await?;
@@ -157,13 +157,13 @@ impl Server {
                 };
                 let authorization = Authorization::new(secrets, &self.slug, &self.url, tenant);
                 let address = Address { url: self.url.clone(), headers, token, authorization, free: self.own };
-                if transport == "sse" { Way::Events(address) } else { Way::Http(address) }
+                if transport == "sse" { ServerAddress::Events(address) } else { ServerAddress::Http(address) }
             }
         };
         let elicitation = Elicitation::new(host, &self.slug, tenant);
-        let print = print((tenant, &self.slug), &way, elicitation.is_answered());
+        let print = print((tenant, &self.slug), &server_address, elicitation.is_answered());
         let (tenant, timeout) = (tenant.into(), self.timeout);
-        Ok(Ready { slug: self.slug.clone(), way, print, tenant, timeout, hidden: lookup.hidden, elicitation })
+        Ok(Ready { slug: self.slug.clone(), server_address, print, tenant, timeout, hidden: lookup.hidden, elicitation })
     }
 
     pub(super) fn may_start(&self, config: &Config) -> Result<(), Fault> {
@@ -178,7 +178,7 @@ impl Server {
     }
 
     /// Does the server lend this tool?
-    pub(super) fn lends(&self, tool: &str) -> bool {
+    pub(super) fn offers(&self, tool: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == tool);
         (self.only.is_empty() || named(&self.only)) && !named(&self.exclude)
     }
@@ -219,7 +219,7 @@ impl Lookup<'_> {
 }
 
 /// A server learns once, at the beginning, whether it may ask; so its connection depends on that too.
-fn print((tenant, slug): (&str, &str), way: &Way, may_ask: bool) -> String {
+fn print((tenant, slug): (&str, &str), server_address: &ServerAddress, may_ask: bool) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
         hash.update(text.len().to_le_bytes());
@@ -228,15 +228,15 @@ fn print((tenant, slug): (&str, &str), way: &Way, may_ask: bool) -> String {
     add(tenant);
     add(slug);
     add(if may_ask { "may ask" } else { "" });
-    match way {
-        Way::Program(program) => {
+    match server_address {
+        ServerAddress::Program(program) => {
             add(&program.command);
             add(&program.arguments.len().to_string());
             program.arguments.iter().for_each(|argument| add(argument));
             program.env.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| add(text)));
         }
-        Way::Http(address) | Way::Events(address) => {
-            add(if matches!(way, Way::Http(_)) { "http" } else { "sse" });
+        ServerAddress::Http(address) | ServerAddress::Events(address) => {
+            add(if matches!(server_address, ServerAddress::Http(_)) { "http" } else { "sse" });
             add(&address.url);
             add(address.token.as_deref().unwrap_or_default());
             add(if address.free { "free" } else { "" });
@@ -264,9 +264,9 @@ fn text_map(body: &Value, key: &str) -> BTreeMap<String, String> {
 impl Ready {
     /// A text without the secrets that the server was given.
     pub(super) fn masked(&self, text: impl Into<String>) -> String {
-        let given = match &self.way {
-            Way::Program(_) => Vec::new(),
-            Way::Http(address) | Way::Events(address) => address.authorization.hidden(),
+        let given = match &self.server_address {
+            ServerAddress::Program(_) => Vec::new(),
+            ServerAddress::Http(address) | ServerAddress::Events(address) => address.authorization.hidden(),
         };
         masking::masked(&text.into(), self.hidden.iter().chain(&given).map(|secret| &**secret))
     }
@@ -302,7 +302,7 @@ mod tests {
         // A definition that says it is the configuration's takes everything from there.
         let own = json!({"mcp": {"stdio_allowlist": [], "servers": {"files": {"command": "own", "env": {"LD_X": "1"}}}}});
         let found = ready(own, stdio(json!({"locked": true}))).await.expect("allowed");
-        let Way::Program(program) = found.way else { panic!("a program") };
+        let ServerAddress::Program(program) = found.server_address else { panic!("a program") };
         assert_eq!((program.command.as_str(), program.arguments.len()), ("own", 0));
         let gone = ready(listed, stdio(json!({"locked": true}))).await.err().expect("refused");
         assert!(gone.starts_with("mcp_unavailable: the MCP server `files` is no longer defined"), "{gone}");

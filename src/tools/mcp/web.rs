@@ -40,13 +40,13 @@ pub(super) const UNAUTHORIZED: &str =
 /// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
-pub(super) struct Trouble {
+pub(super) struct TransportFailure {
     pub(super) text: String,
     /// There was no connection: the server saw nothing.
     pub(super) unreached: bool,
 }
 
-impl From<&reqwest::Error> for Trouble {
+impl From<&reqwest::Error> for TransportFailure {
     fn from(problem: &reqwest::Error) -> Self {
         let (unreached, why) = (problem.is_connect(), guard::why(problem));
         let text = if unreached { format!("could not be reached: {why}") } else { format!("did not answer in full: {why}") };
@@ -120,14 +120,14 @@ pub(super) struct Fetch {
     elicitation: Elicitation,
 }
 
-type Failure = StreamableHttpError<Trouble>;
+type Failure = StreamableHttpError<TransportFailure>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// The protocol distinguishes some failures; of the others the text is kept.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     match problem {
-        StreamableHttpError::Client(problem) => Failure::Client(Trouble::from(&problem)),
+        StreamableHttpError::Client(problem) => Failure::Client(TransportFailure::from(&problem)),
         StreamableHttpError::Sse(problem) => Failure::Sse(problem),
         StreamableHttpError::HttpStatus(status) => Failure::HttpStatus(status),
         StreamableHttpError::ServerDoesNotSupportSse => Failure::ServerDoesNotSupportSse,
@@ -243,7 +243,7 @@ impl Fetch {
             token = match self.authorization.renewed(token.as_deref(), status, words).await {
                 None => return Err(failure(problem)),
                 Some(Ok(other)) => Some(other),
-                Some(Err(text)) => return Err(Failure::Client(Trouble { text, unreached: true })),
+                Some(Err(text)) => return Err(Failure::Client(TransportFailure { text, unreached: true })),
             };
         }
         send(token).await.map_err(failure)
@@ -251,7 +251,7 @@ impl Fetch {
 }
 
 impl StreamableHttpClient for Fetch {
-    type Error = Trouble;
+    type Error = TransportFailure;
 
     async fn post_message(
         &self,
@@ -327,10 +327,10 @@ impl StreamableHttpClient for Fetch {
 
 /// What a failure of the transport says, as a sentence's end; and whether the server saw nothing of the request.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool) {
+pub(super) fn describe_error(problem: &(dyn std::error::Error + 'static)) -> (String, bool) {
     if let Some(failure) = problem.downcast_ref::<Failure>() {
         return match failure {
-            Failure::Client(trouble) => (trouble.text.clone(), trouble.unreached),
+            Failure::Client(failure) => (failure.text.clone(), failure.unreached),
             Failure::AuthRequired(_) => (UNAUTHORIZED.into(), true),
             Failure::InsufficientScope(_) => ("says that the credentials do not suffice (403)".into(), true),
             Failure::HttpStatus(status) => (format!("answered with status {}", status.status), false),

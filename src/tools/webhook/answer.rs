@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn told(status: u16, content_type: &str, body: &'static [u8]) -> String {
+    fn reply_text(status: u16, content_type: &str, body: &'static [u8]) -> String {
         let status = StatusCode::from_u16(status).expect("a status");
         let reply = reply(&Answer { status, content_type: content_type.into(), body: body.into(), unsure: false });
         format!("{}{}", if reply.is_error { "error: " } else { "" }, reply.text)
@@ -87,14 +87,14 @@ mod tests {
 
     #[test]
     fn answers_are_results_or_errors() {
-        assert_eq!(told(200, "application/json", b" {\"a b\": [1, 12345678901234567890123, 1.10, \"\\\" , \\\\\" ] }\n"),
+        assert_eq!(reply_text(200, "application/json", b" {\"a b\": [1, 12345678901234567890123, 1.10, \"\\\" , \\\\\" ] }\n"),
             "{\"a b\":[1,12345678901234567890123,1.10,\"\\\" , \\\\\"]}");
-        assert_eq!(told(201, "text/plain", b"two  words { x"), "two  words { x");
-        assert_eq!(told(204, "", b""), "");
-        assert_eq!(told(404, "text/plain", b" gone \n"), "error: the webhook answered 404 Not Found: gone");
-        assert_eq!(told(599, "", b""), "error: the webhook answered 599");
-        assert_eq!(told(200, "image/png", b"\x89PNG\0\0"), "error: the webhook answered with 6 bytes of image/png, which are no text");
-        assert_eq!(told(200, "text/plain", b"caf\xe9"), "caf\u{fffd}");
+        assert_eq!(reply_text(201, "text/plain", b"two  words { x"), "two  words { x");
+        assert_eq!(reply_text(204, "", b""), "");
+        assert_eq!(reply_text(404, "text/plain", b" gone \n"), "error: the webhook answered 404 Not Found: gone");
+        assert_eq!(reply_text(599, "", b""), "error: the webhook answered 599");
+        assert_eq!(reply_text(200, "image/png", b"\x89PNG\0\0"), "error: the webhook answered with 6 bytes of image/png, which are no text");
+        assert_eq!(reply_text(200, "text/plain", b"caf\xe9"), "caf\u{fffd}");
     }
 
     #[test]

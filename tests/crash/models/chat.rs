@@ -11,7 +11,7 @@ use wfstudio::engine::{From, Order};
 use super::server::{Reply, Server, delta, end};
 use super::{Stage, until};
 use crate::record::record;
-use crate::resume::told;
+use crate::resume::frames_of;
 use crate::sweep::finish;
 
 /// A model that searches, makes a call that a person has to allow, and says something.
@@ -56,7 +56,7 @@ async fn killed_from(first: u64) {
             bodies.dedup();
             assert!(bodies == wanted, "{what}: {bodies:#?}");
             for order in [Order::Ordered, Order::Live] {
-                let told = told(&stage.bench, &run, From { order, after: 0 }, usize::MAX).await;
+                let told = frames_of(&stage.bench, &run, From { order, after: 0 }, usize::MAX).await;
                 let count = |event: &str| told.iter().filter(|(_, name, _)| name == event).count();
                 let events = ["thread", "tool_call", "tool_approval_required", "tool_approval_resolved", "tool_result", "token", "done", "run_terminal"];
                 assert_eq!(events.map(count), [1, 2, 1, 1, 2, 1, 1, 1], "{what}, {order:?}: {told:#?}");
@@ -98,7 +98,7 @@ async fn a_text_that_is_streamed_again_is_told_behind_the_numbers_that_were_lost
     let run = stage.new_runs().await[0];
     finish(&stage.bench, &run).await;
     record(&stage.bench, &run).await;
-    let told = told(&stage.bench, &run, From { order: Order::Ordered, after: 0 }, usize::MAX).await;
+    let told = frames_of(&stage.bench, &run, From { order: Order::Ordered, after: 0 }, usize::MAX).await;
     let texts: Vec<_> = told.iter().filter(|(_, event, _)| event == "token" || event == "reasoning").collect();
     let again = texts.windows(2).position(|pair| pair[1].0 > pair[0].0 + 10_000).expect("numbers that were lost") + 1;
     let said = |(_, event, data): &&(u64, String, Value)| format!("{event} {};", data["delta"].as_str().expect("a text"));

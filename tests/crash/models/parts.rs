@@ -13,12 +13,12 @@ use super::server::{Reply, Server, call, delta, end};
 use super::{Stage, until};
 use crate::files::PICTURE;
 use crate::record::record;
-use crate::resume::told;
+use crate::resume::frames_of;
 use crate::support::{marks, single};
 use crate::sweep::finish;
 
 /// What is told of a run.
-type Told = Vec<(u64, String, Value)>;
+type Frames = Vec<(u64, String, Value)>;
 
 const NOBODY: usize = usize::MAX;
 
@@ -82,7 +82,7 @@ fn check(told: &[(u64, String, Value)], answer: usize, what: &str) {
 }
 
 /// Frames as the process that died told them to a reader of its own.
-fn heard(said: &[String]) -> Told {
+fn heard(said: &[String]) -> Frames {
     let frame = |line: &String| {
         let mut fields = line.strip_prefix("told ")?.splitn(3, ' ');
         Some((fields.next()?.parse().ok()?, fields.next()?.to_owned(), serde_json::from_str(fields.next()?).ok()?))
@@ -109,7 +109,7 @@ async fn killed_in(answer: usize) {
         let run = super::runs_of(&[program.next().expect("a run")])[0];
         let early = [Order::Ordered, Order::Live].map(|order| {
             let bench = stage.bench.clone();
-            tokio::spawn(async move { told(&bench, &run, From { order, after: 0 }, usize::MAX).await })
+            tokio::spawn(async move { frames_of(&bench, &run, From { order, after: 0 }, usize::MAX).await })
         });
         until("an answer is held", async || server.held() == 1).await;
         tokio::time::sleep(Duration::from_millis(120)).await;
@@ -123,11 +123,11 @@ async fn killed_in(answer: usize) {
         record(&stage.bench, &run).await;
         for (order, early) in [Order::Ordered, Order::Live].into_iter().zip(early) {
             let early = early.await.expect("a reader");
-            let late = told(&stage.bench, &run, From { order, after: 0 }, usize::MAX).await;
+            let late = frames_of(&stage.bench, &run, From { order, after: 0 }, usize::MAX).await;
             assert_eq!(early, late, "{what}: one who was there and one who comes late");
             check(&late, answer, &format!("{what}, {order:?}"));
             let middle = late[late.len() / 2].0;
-            let rest = told(&stage.bench, &run, From { order, after: middle }, usize::MAX).await;
+            let rest = frames_of(&stage.bench, &run, From { order, after: middle }, usize::MAX).await;
             assert_eq!(rest, late[late.len() / 2 + 1..], "{what}: one who comes back");
             if order == Order::Ordered {
                 let known: BTreeMap<u64, (&String, &Value)> = late.iter().map(|(number, event, data)| (*number, (event, data))).collect();

@@ -217,10 +217,10 @@ async fn a_regenerated_answer_is_not_that_of_a_run_that_is_newer_and_ended_earli
     // The studio's own route begins a turn beside a run that waits.
     let request = RunRequest::parse(&json!({"message": "hi", "thread_id": thread}), EntityKind::Agent).expect("a body");
     let own = story.bench.studio.start(&story.bench.scope, EntityKind::Agent, &agent, request, false).await.expect("a turn");
-    story.bench.told(&own).await;
+    story.bench.events_text(&own).await;
     let newer = read_on(&story, thread).await.0[0].clone();
     let resumed = story.bench.resume(&waiting, json!({"approval": "approve"})).await.expect("resumed");
-    story.bench.told(&resumed).await;
+    story.bench.events_text(&resumed).await;
     assert_eq!(read_on(&story, thread).await.0.last(), Some(&waiting));
     let mut body = chat(thread, json!([user("hello")]));
     body["trigger"] = json!("regenerate-message");

@@ -14,7 +14,7 @@ async fn run(bench: &Bench, nodes: &str) -> (String, Value) {
     let graph = sketch::graph(&format!("start -> {nodes} -> stop")).expect("a graph");
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
-    (bench.told(&started).await, bench.trace(&started.run.to_string()).await)
+    (bench.events_text(&started).await, bench.trace(&started.run.to_string()).await)
 }
 
 fn events(told: &str, event: &str) -> Vec<Value> {
@@ -189,7 +189,7 @@ async fn a_stored_agents_fallbacks_hold_in_chats_and_in_nodes() {
     let (told, _) = run(&bench, &format!("agent_1{{agent_id: \"{agent}\"}}")).await;
     assert!(told.contains("Hi from ok"), "{told}");
     let run = bench.chat(&agent, json!({"message": "hi"})).await;
-    let told = bench.told_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Answer).await;
+    let told = bench.events_text_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Answer).await;
     let (from, to) = (json!({"provider": "one", "model": "limited"}), json!({"provider": "two", "model": "ok"}));
     assert_eq!(events(&told, "model_fallback"), [json!({"from": from, "to": to, "code": "provider_rate_limited"})], "{told}");
     assert_eq!(events(&told, "done")[0]["warnings"][0]["code"], "fallback");

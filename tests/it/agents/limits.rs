@@ -15,7 +15,7 @@ async fn workflow(bench: &Bench, node: &str) -> String {
 
 async fn go(bench: &Bench, workflow: &str) -> (String, Value) {
     let started = bench.start(workflow, json!({"message": "hi"})).await;
-    (bench.told(&started).await, bench.trace(&started.run.to_string()).await)
+    (bench.events_text(&started).await, bench.trace(&started.run.to_string()).await)
 }
 
 fn of_tenant(bench: &Bench, tenant: &str) -> Bench {
@@ -59,7 +59,7 @@ async fn tenants_wait_for_one_another_and_the_wait_is_no_part_of_the_call() {
     }
     let mut waits = Vec::new();
     for (bench, started) in &runs {
-        assert!(bench.told(started).await.contains("trace_completed"));
+        assert!(bench.events_text(started).await.contains("trace_completed"));
         let trace = bench.trace(&started.run.to_string()).await;
         waits.push(waited(&trace));
     }
@@ -80,7 +80,7 @@ async fn a_cancel_ends_a_wait_and_nothing_was_asked() {
     let began = Instant::now();
     for run in [&waits, &held] {
         bench.studio.cancel(&bench.scope, &run.run.to_string()).await.expect("a cancel");
-        assert!(bench.told(run).await.contains("trace_cancelled"));
+        assert!(bench.events_text(run).await.contains("trace_cancelled"));
     }
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     let trace = bench.trace(&waits.run.to_string()).await;
@@ -128,7 +128,7 @@ async fn a_rest_that_the_provider_asks_for_holds_all_calls_to_it() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let (told, trace) = go(&other, &next).await;
     assert!(told.contains("Hi from ok") && (400..800).contains(&waited(&trace)), "{trace:#}");
-    assert!(bench.told(&first).await.contains("Hi from rest"));
+    assert!(bench.events_text(&first).await.contains("Hi from rest"));
     let asked = cloud.asked();
     assert!(asked.len() == 3 && asked[1..].iter().all(|one| one.at - asked[0].at >= Duration::from_millis(790)), "{asked:?}");
     let (_, trace) = go(&other, &next).await;

@@ -59,7 +59,7 @@ async fn files_for_the_checkers_of_other_languages() {
     let root = std::path::PathBuf::from(std::env::var_os("STUDIO_CODEGEN_FILES").expect("STUDIO_CODEGEN_FILES"));
     let desk = Desk::new();
     let mut definitions = stored(&desk).await;
-    put(&root, "stories.json", &json!(stories::told(&desk).await).to_string());
+    put(&root, "stories.json", &json!(stories::events_of_all(&desk).await).to_string());
     definitions.extend(ClassKind::ALL.map(|kind| (kind, hostile())));
     definitions.extend([(ClassKind::Workflow, large(120)), (ClassKind::Tool, nested(60))]);
     for target in Target::ALL {

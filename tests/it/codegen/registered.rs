@@ -45,7 +45,7 @@ async fn a_registered_class_is_listed_run_and_locked_whatever_is_switched_off() 
     }
     assert_eq!(graph, Value::Null);
     let run = desk.bench.start("greeting", json!({"message": "Hello"})).await;
-    desk.bench.told(&run).await;
+    desk.bench.events_text(&run).await;
     let trace = desk.bench.trace(&run.run.to_string()).await;
     assert_eq!(trace["trace"]["status"], "completed", "{trace}");
     assert!(trace.to_string().contains("You said: Hello"), "{trace}");
@@ -117,7 +117,7 @@ async fn a_template_uses_the_agent_of_a_class_that_has_its_slug() {
     assert_eq!((status, &made["agents"]), (201, &json!([{"id": ours["id"], "slug": "support-assistant", "reused": true}])), "{made}");
     let slug = made["workflow"]["slug"].as_str().expect("a slug").to_owned();
     let run = desk.bench.start(&slug, json!({"message": "Hello"})).await;
-    desk.bench.told(&run).await;
+    desk.bench.events_text(&run).await;
     let trace = desk.bench.trace(&run.run.to_string()).await;
     assert!(trace["trace"]["status"] == "completed" && trace.to_string().contains("You said: Hello"), "{trace}");
     let (status, made) = desk.post("/api/templates/agent/support-assistant/install", json!({})).await;

@@ -37,7 +37,7 @@ pub fn workflows() -> Vec<&'static str> {
 }
 
 /// Each story with what was told of the stored workflow, event by event, and how it ended.
-pub async fn told(desk: &Desk) -> Vec<Value> {
+pub async fn events_of_all(desk: &Desk) -> Vec<Value> {
     let mut stories = Vec::new();
     for (workflow, message, answers) in all() {
         let mut told = Vec::new();

@@ -18,7 +18,7 @@ fn graph(data: Value) -> Value {
 pub(super) async fn run(bench: &Bench, data: Value, state: Value) -> (String, Value) {
     let workflow = bench.workflow(graph(data)).await;
     let started = bench.start(&workflow, json!({"message": "When is a refund given?", "state": state})).await;
-    (bench.told(&started).await, bench.trace(&started.run.to_string()).await)
+    (bench.events_text(&started).await, bench.trace(&started.run.to_string()).await)
 }
 
 #[tokio::test]

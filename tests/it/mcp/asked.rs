@@ -15,7 +15,7 @@ fn peer() -> Value {
 async fn waits(bench: &Bench, graph: Value) -> (String, Value) {
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     assert!(told.contains("human_input_required"), "{told}");
     let run = started.run.to_string();
     let pause = open(bench, &run).await;
@@ -31,7 +31,7 @@ async fn open(bench: &Bench, run: &str) -> Value {
 
 async fn say(bench: &Bench, run: &str, message: &str) -> String {
     let resumed = bench.resume(run, json!({ "message": message })).await.expect("resumed");
-    bench.told(&resumed).await
+    bench.events_text(&resumed).await
 }
 
 async fn refused(bench: &Bench, run: &str, body: Value) -> String {
@@ -125,7 +125,7 @@ async fn where_nobody_can_be_asked_questions_are_declined() {
     let supervised = graph(vec![("a", "agent", inline(json!({}))), ("s", "agent", inline(helper))], &["start > a", "a > stop", "s:toolset => a"]);
     let workflow = bench.workflow(supervised).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     assert!(told.contains("decline") && told.contains("trace_completed"), "{told}");
     let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "m", "tools": [{"ref": "mcp:peer"}]})).await;
     let run = bench.chat(&agent, json!({"message": "go"})).await;

@@ -44,7 +44,7 @@ async fn a_call_in_doubt_waits_for_a_word() {
     assert_eq!((&asked["name"], &asked["node_id"]), (&json!("once"), &json!("a")));
     let word = json!({"in_doubt": [{"call_id": asked["call_id"], "action": "use", "result": "{\"it\": \"ran\"}"}]});
     let retried = bench.retry(&run, word).await.expect("a retry");
-    let told = bench.told(&retried).await;
+    let told = bench.events_text(&retried).await;
     assert!(told.contains(r#""mcp_result":{"server":"peer","name":"once","result":{"it":"ran"}}"#), "{told}");
 }
 
@@ -69,7 +69,7 @@ async fn what_was_decided_of_a_call_holds_where_its_server_is_gone() {
             word["result"] = json!("it ran");
         }
         let retried = next.retry(&run, json!({"in_doubt": [word]})).await.expect("a retry");
-        let told = next.told(&retried).await;
+        let told = next.events_text(&retried).await;
         assert!(told.contains(&format!(r#""mcp_result":{{"server":"peer","name":"once","result":"{wanted}"#)), "{told}");
     }
 }

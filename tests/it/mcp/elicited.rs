@@ -153,7 +153,7 @@ async fn each_of_two_calls_over_one_connection_is_told_apart_where_it_can_be() {
         let workflow = bench.workflow(call(server, "inquire", json!({ "parameters": who }))).await;
         let runs = [bench.start(&workflow, json!({"message": "go"})).await, bench.start(&workflow, json!({"message": "go"})).await];
         for started in &runs {
-            bench.told(started).await;
+            bench.events_text(started).await;
             let id = started.run.to_string();
             let output = bench.trace(&id).await["trace"]["output"].clone();
             let said = &output["mcp_result"]["result"]["said"]["content"]["who"];
@@ -191,7 +191,7 @@ async fn where_a_run_can_wait_it_waits_and_else_the_application_is_asked() {
     let person = asking(&bench, Answers::These(answers));
     let workflow = bench.workflow(call("peer", "form", json!({}))).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    assert!(bench.told(&started).await.contains("human_input_required"));
+    assert!(bench.events_text(&started).await.contains("human_input_required"));
     assert!(person.asked.lock().expect("asked").is_empty());
     let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "m", "tools": [{"ref": "mcp:peer"}]})).await;
     let chat = bench.chat(&agent, json!({"message": "go"})).await;

@@ -45,7 +45,7 @@ fn both() -> Value {
 async fn waits(first: Bench, event: &str) -> (String, Value) {
     let workflow = first.workflow(both()).await;
     let started = first.start(&workflow, json!({"message": "go"})).await;
-    let told = first.told(&started).await;
+    let told = first.events_text(&started).await;
     assert!(told.contains(event), "{told}");
     let run = started.run.to_string();
     let trace = first.trace(&run).await["trace"].clone();
@@ -55,7 +55,7 @@ async fn waits(first: Bench, event: &str) -> (String, Value) {
 
 async fn answered(next: &Bench, run: &str, answer: Value) -> String {
     let resumed = next.resume(run, answer).await.expect("resumed");
-    next.told(&resumed).await
+    next.events_text(&resumed).await
 }
 
 /// The trace of a run that another studio took over, once it rests.
@@ -161,7 +161,7 @@ async fn what_a_person_decided_of_a_call_in_doubt_holds_where_its_server_lends_t
             word["result"] = json!("what it gave");
         }
         let retried = next.retry(&run, json!({ "in_doubt": [word] })).await.expect("a retry");
-        let told = next.told(&retried).await;
+        let told = next.events_text(&retried).await;
         assert!(told.contains(said), "{action}: {told}");
         assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 0), "{told}");
     }

@@ -54,7 +54,7 @@ impl Peer {
         let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
         let Some(id) = message.get("id").filter(|_| !method.is_empty()) else {
             self.asked.push(message.clone());
-            return self.told(message);
+            return self.answered(message);
         };
         let result = |result: Value| vec![json!({"jsonrpc": "2.0", "id": id, "result": result})];
         let modern = self.manner == Manner::Modern;
@@ -180,7 +180,7 @@ impl Peer {
     }
 
     /// An answer of the client: the call is over once all its questions have one.
-    fn told(&mut self, message: &Value) -> Vec<Value> {
+    fn answered(&mut self, message: &Value) -> Vec<Value> {
         let Some(at) = self.waiting.iter().position(|(id, _)| message["id"] == **id) else { return Vec::new() };
         let (_, call) = self.waiting.remove(at);
         if self.waiting.iter().any(|(_, other)| *other == call) {

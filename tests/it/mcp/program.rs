@@ -165,14 +165,14 @@ async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
     let graph = graph(vec![("a", "agent", agent(tools))], &["start > a", "a > stop"]);
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     let results: Vec<&str> = told.lines().filter(|line| line.contains(" tool_result ")).collect();
     let has = |name: &str, text: &str| results.iter().any(|line| line.contains(&format!("\"name\":\"{name}\"")) && line.contains(text));
     assert!(has("one__add", r#"{\"sum\":2}"#) && has("two__add", r#"{\"sum\":4}"#), "{told}");
     assert!(has("one__fail", "it went wrong") && has("one__fail", r#""is_error":true"#), "{told}");
     assert!(results.len() == 5 && results[0].contains("contents"), "{told}");
     let again = bench.start(&workflow, json!({"message": "more"})).await;
-    let told = bench.told(&again).await;
+    let told = bench.events_text(&again).await;
     // The peer lists it and does not know how to call it.
     assert!(told.contains("no tool grown") && !told.contains("There is no tool `grown`"), "{told}");
 }
@@ -187,10 +187,10 @@ async fn a_binding_fixes_arguments_and_a_server_can_ask_for_approval() {
     let graph = graph(vec![("a", "agent", agent(json!([]))), ("t", "mcp", node)], &["start > a", "a > stop", "t => a"]);
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "go", "state": {"number": 2}})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     assert!(told.contains("tool_approval_required"), "{told}");
     let resumed = bench.resume(&started.run.to_string(), json!({"approval": "approve"})).await.expect("resumed");
-    let told = bench.told(&resumed).await;
+    let told = bench.events_text(&resumed).await;
     assert!(told.contains(r#""result":"{\"sum\":42}""#), "{told}");
 }
 

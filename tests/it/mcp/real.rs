@@ -101,12 +101,12 @@ async fn the_python_server_asks_a_person_in_mid_call() {
     for (server, _) in servers {
         let workflow = bench.workflow(call(server, "book", json!({"parameters": {"train": "ICE 5"}}))).await;
         let started = bench.start(&workflow, json!({"message": "go"})).await;
-        let told = bench.told(&started).await;
+        let told = bench.events_text(&started).await;
         assert!(told.contains("human_input_required") && told.contains("Which seat on ICE 5?"), "{told}");
         let id = started.run.to_string();
         assert!(bench.resume(&id, json!({"message": "row: none"})).await.is_err());
         let resumed = bench.resume(&id, json!({"message": "row: 7\nwindow: no"})).await.expect("resumed");
-        let told = bench.told(&resumed).await;
+        let told = bench.events_text(&resumed).await;
         assert!(told.contains("ICE 5: row 7, aisle"), "{told}");
     }
 }
@@ -161,7 +161,7 @@ async fn everything_is_killed_in_mid_call_and_the_next_call_works() {
             let pid = child_of_ours("index.js\0stdio").expect("the program");
             assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().expect("a kill").success());
         }
-        bench.told(&started).await;
+        bench.events_text(&started).await;
         let error = bench.trace(&id).await["trace"]["error"].clone();
         assert!(error["code"] == "tool_failed" && error["message"].as_str().is_some_and(|text| text.contains("not known whether the call ran")), "{server}: {error}");
         if server == "web" {
@@ -287,10 +287,10 @@ async fn asked_by_the_suite(bench: &Bench) {
     for tool in ["test_mrtr_echo_state", "test_mrtr_no_state"] {
         let workflow = bench.workflow(call("suite", tool, json!({}))).await;
         let started = bench.start(&workflow, json!({"message": "go"})).await;
-        assert!(bench.told(&started).await.contains("human_input_required"), "{tool}");
+        assert!(bench.events_text(&started).await.contains("human_input_required"), "{tool}");
         assert!(result(bench, "suite", "test_mrtr_unrelated", json!({})).await.to_string().contains("unrelated-ok"));
         let resumed = bench.resume(&started.run.to_string(), json!({"message": "yes"})).await.expect("resumed");
-        let told = bench.told(&resumed).await;
+        let told = bench.events_text(&resumed).await;
         assert!(told.contains("-state-ok"), "{told}");
     }
     assert!(result(bench, "suite", "test_mrtr_no_result_type", json!({})).await.to_string().contains("test-ok"));

@@ -44,7 +44,7 @@ pub fn graph(nodes: Vec<(&str, &str, Value)>, edges: &[&str]) -> Value {
 pub async fn run(bench: &Bench, graph: Value) -> Result<Value, String> {
     let workflow = bench.workflow(graph).await;
     let started = bench.start(&workflow, json!({"message": "go", "state": {"number": 4}})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     let trace = bench.trace(&started.run.to_string()).await["trace"].clone();
     match trace["status"].as_str() {
         Some("completed") => Ok(trace["output"].clone()),

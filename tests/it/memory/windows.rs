@@ -80,7 +80,7 @@ async fn what_was_decided_for_a_fallback_is_sent_again_as_it_was() {
     for asked in [[40, 3, 1], [41, 13, 2]] {
         assert_eq!((pair.trace(&run).await["trace"]["status"].as_str(), pair.asked()), (Some("failed"), asked));
         let again = pair.bench.retry(&run, json!({})).await.expect("a retry");
-        pair.bench.told(&again).await;
+        pair.bench.events_text(&again).await;
     }
     assert_eq!(pair.trace(&run).await["trace"]["reply"], "Done after 50.");
     once(&pair.calls, 50);

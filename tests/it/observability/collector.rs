@@ -45,7 +45,7 @@ struct Seen {
     manner: Mutex<Manner>,
     sent: Mutex<Vec<Sent>>,
     measured: Mutex<Vec<Sent>>,
-    news: Notify,
+    arrival: Notify,
 }
 
 /// A collector on a free port of this machine.
@@ -65,7 +65,7 @@ impl Collector {
     pub async fn start(manner: Manner) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let seen = Arc::new(Seen { manner: Mutex::new(manner), sent: Mutex::default(), measured: Mutex::default(), news: Notify::new() });
+        let seen = Arc::new(Seen { manner: Mutex::new(manner), sent: Mutex::default(), measured: Mutex::default(), arrival: Notify::new() });
         let app = axum::Router::new().fallback(any(answer)).with_state(Arc::clone(&seen));
         let task = tokio::spawn(async move { axum::serve(listener, app).await.expect("a server") });
         Self { port, seen, task }
@@ -107,13 +107,13 @@ impl Collector {
     pub async fn until(&self, so: impl Fn(&Self) -> bool) {
         let wait = async {
             loop {
-                let news = self.seen.news.notified();
-                tokio::pin!(news);
-                news.as_mut().enable();
+                let arrival = self.seen.arrival.notified();
+                tokio::pin!(arrival);
+                arrival.as_mut().enable();
                 if so(self) {
                     return;
                 }
-                news.await;
+                arrival.await;
             }
         };
         tokio::time::timeout(Duration::from_secs(60), wait).await.expect("the collector is told in time");
@@ -198,7 +198,7 @@ async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, bod
     let sent = Sent { path: uri.path().to_owned(), headers, body };
     if uri.path().ends_with("/v1/metrics") {
         seen.measured.lock().expect("a lock").push(sent);
-        seen.news.notify_waiters();
+        seen.arrival.notify_waiters();
         let manner = *seen.manner.lock().expect("a lock");
         return match manner {
             Manner::Hangs => std::future::pending().await,
@@ -215,7 +215,7 @@ async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, bod
         }
         now
     };
-    seen.news.notify_waiters();
+    seen.arrival.notify_waiters();
     match manner {
         Manner::Takes => StatusCode::OK.into_response(),
         Manner::Rejects => {

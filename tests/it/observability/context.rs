@@ -48,7 +48,7 @@ impl Asked {
     }
 
     /// The trace, the span and the state of each request.
-    fn told(&self) -> Vec<(String, String, String)> {
+    fn trace_headers(&self) -> Vec<(String, String, String)> {
         let heads = self.heads.lock().expect("a lock");
         let text = |head: &http::HeaderMap, name: &str| head.get(name).map_or("", |value| value.to_str().expect("a text")).to_owned();
         let told = heads.iter().map(|head| {
@@ -108,7 +108,7 @@ async fn a_run_is_in_the_trace_of_its_request_and_its_calls_carry_their_own_span
     let find = |name: &str| spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name} in {}", collector.tree()));
     let (root, call) = (find("invoke_workflow Test"), find("chat big"));
     assert_eq!((hex(&root.parent_span_id).as_str(), root.flags), ("00f067aa0ba902b7", 0x301));
-    assert_eq!(model.told(), [(TRACE.to_owned(), hex(&call.span_id), "a=1,b=2".to_owned())]);
+    assert_eq!(model.trace_headers(), [(TRACE.to_owned(), hex(&call.span_id), "a=1,b=2".to_owned())]);
     let line = collector.tree().lines().find(|line| line.contains("chat big")).expect("a line").to_owned();
     for wanted in [
         "gen_ai.request.temperature=0.5",
@@ -160,7 +160,7 @@ async fn without_a_collector_the_hosts_own_span_is_passed_on_and_malformed_ones_
     }
     let whole = (TRACE.to_owned(), "00f067aa0ba902b7".to_owned(), "a=1,b=2".to_owned());
     let none = (String::new(), String::new(), String::new());
-    assert_eq!(model.told(), [whole, none.clone(), none.clone(), none.clone(), none]);
+    assert_eq!(model.trace_headers(), [whole, none.clone(), none.clone(), none.clone(), none]);
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn the_configuration_says_which_calls_carry_a_span() {
         let reference = json!(format!("tool:{}", tool.as_str().expect("an id")));
         let id = story.workflow(&format!("start -> tool_1{{tool_ref: {reference}}} -> llm_1{{provider: mine, model: big}} -> stop")).await;
         ask(&story, &id, &[FIRST], &[]).await;
-        let told = [&model, &hook].map(|server| server.told().iter().map(|told| !told.0.is_empty()).collect::<Vec<_>>());
+        let told = [&model, &hook].map(|server| server.trace_headers().iter().map(|told| !told.0.is_empty()).collect::<Vec<_>>());
         assert_eq!(told, wanted.map(|carried| vec![carried]), "{propagate}");
     }
 }

@@ -34,7 +34,7 @@ async fn run_cost(settings: Value) -> u64 {
             before = ticks();
         }
         let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
-        story.bench.told(&started).await;
+        story.bench.events_text(&started).await;
     }
     let used = ticks() - before;
     closed(&story).await;
@@ -64,7 +64,7 @@ async fn grown(settings: Value) -> (u64, Value) {
     let workflow = story.workflow("start -> loop_1{max_steps: 9000, on_max: exit}; loop_1.exit -> stop; loop_1.continue -> set_1{key: k, value: \"{{big}}\"} -> loop_1").await;
     let before = resident_kb();
     let started = story.bench.start(&workflow, json!({"message": "hi", "state": {"big": "x".repeat(10_000)}})).await;
-    story.bench.told(&started).await;
+    story.bench.events_text(&started).await;
     let grown = resident_kb().saturating_sub(before);
     let counts = story.bench.studio.observability();
     story.bench.studio.shutdown(std::time::Duration::from_secs(2)).await;

@@ -97,7 +97,7 @@ async fn what_waits_is_bounded_and_what_finds_no_room_is_counted() {
     let sketch = "start -> loop_1{max_steps: 6000, on_max: exit}; loop_1.exit -> stop; loop_1.continue -> set_1{key: k, value: v} -> loop_1";
     let workflow = story.workflow(sketch).await;
     let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
-    let told = story.bench.told(&started).await;
+    let told = story.bench.events_text(&started).await;
     assert!(told.contains("trace_completed"), "it went on to its end");
     let counts = counts(&story);
     assert!(counts["waiting"].as_u64().is_some_and(|waiting| waiting <= 8192), "{counts}");

@@ -61,7 +61,7 @@ async fn phoenix_shows_the_hosts_span_its_run_and_its_calls_under_one_trace() {
     let body = RunRequest { trace: trace_of_host, ..body };
     let bench = &story.bench;
     let started = bench.studio.start(&bench.scope, EntityKind::Workflow, &workflow, body, false).await.expect("a run");
-    story.told(&started).await;
+    story.events_text(&started).await;
     closed(&story).await;
     let spans = stored(&url, &trace, 5).await;
     let find = |name: &str| spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("{name} in {spans:#?}"));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::collector::{Collector, Manner};
 use super::closed;
-use crate::support::render::Told;
+use crate::support::render::EventFrame;
 use crate::support::story::Story;
 use crate::support::{Bench, merge, place};
 use wfstudio::engine::{From, Order, Follow};
@@ -50,7 +50,7 @@ async fn read(story: &Story, run: &str) -> String {
     for order in [Order::Ordered, Order::Live] {
         let told = story.read(run, From { order, after: 0 }, Follow::Tail).await;
         // A reader puts pieces together.
-        let delta = |told: &Told| serde_json::from_str::<Value>(&told.data).ok()?["delta"].as_str().map(str::to_owned);
+        let delta = |told: &EventFrame| serde_json::from_str::<Value>(&told.data).ok()?["delta"].as_str().map(str::to_owned);
         all.extend(told.iter().filter_map(delta));
         all.extend(told.into_iter().map(|told| told.data + "\n"));
     }

@@ -187,7 +187,7 @@ async fn a_run_that_could_not_be_stored_is_not_told() {
     let sketch = "start -> set_1{key: k, value: v} -> stop";
     let (one, other) = (story.workflow(sketch).await, story.workflow(sketch).await);
     let kept = story.bench.start(&one, json!({"message": "hi"})).await;
-    story.told(&kept).await;
+    story.events_text(&kept).await;
     let request = RunRequest::parse(&json!({"message": "hi", "thread_id": kept.thread}), EntityKind::Workflow).expect("a run body");
     let refused = story.bench.studio.start(&story.bench.scope, EntityKind::Workflow, &other, request, false).await;
     let refusal = refused.expect_err("the thread is of another workflow");

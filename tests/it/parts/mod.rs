@@ -21,7 +21,7 @@ fn node(family: &Family, more: &str) -> String {
 async fn run(bench: &Bench, sketched: &str) -> (String, Value) {
     let workflow = bench.workflow(sketch::graph(sketched).expect("a graph")).await;
     let started = bench.start(&workflow, json!({"message": "How much is 1+1?"})).await;
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     let query = TraceQuery { messages: true, ..TraceQuery::default() };
     (told, bench.studio.trace(&bench.scope, &started.run.to_string(), query).await.expect("a trace"))
 }
@@ -80,13 +80,13 @@ async fn after_a_restart_in_a_tool_loop_the_thoughts_go_back_once() {
         let bench = server.on_disk(folder.path());
         let workflow = bench.workflow(sketch::graph(&node(family, ", require_tool_approval: true")).expect("a graph")).await;
         let started = bench.start(&workflow, json!({"message": "How much is 1+1?"})).await;
-        bench.told(&started).await;
+        bench.events_text(&started).await;
         let run = started.run.to_string();
         assert_eq!(bench.trace(&run).await["trace"]["status"], json!("awaiting_tool_approval"), "{}", family.kind);
         drop(bench);
         let bench = server.on_disk(folder.path());
         let resumed = bench.resume(&run, json!({"approval": "approve"})).await.expect("resumed");
-        bench.told(&resumed).await;
+        bench.events_text(&resumed).await;
         let trace = bench.trace(&run).await;
         assert_eq!((&trace["trace"]["status"], &trace["trace"]["reply"]), (&json!("completed"), &json!("It is 2.")), "{}: {trace:#}", family.kind);
         let asked = server.asked();

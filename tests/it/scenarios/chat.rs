@@ -127,7 +127,7 @@ async fn a_turn_goes_on_only_when_no_other_is_at_work_on_its_thread() {
         let told = story.refused(&run.id, what, body).await;
         assert!(told.starts_with("409 thread_busy"), "{told}");
     }
-    story.told(&started).await;
+    story.events_text(&started).await;
     assert!(story.resume(&paused.id, json!({"approval": "approve"})).await.contains("done"));
     assert!(story.retry(&failed.id, json!({})).await.contains("done"));
 }

@@ -111,7 +111,7 @@ async fn large_values_are_named_only() {
     );
     let workflow = story.workflow("start -> set_1{key: big, value: \"{{input}}{{input}}\"} -> agent_1{provider: script, model: m, tools: [{ref: \"host:look\"}]} -> stop").await;
     let started = story.bench.start(&workflow, json!({"message": "y".repeat(600)})).await;
-    let told = story.told(&started).await;
+    let told = story.events_text(&started).await;
     let told: Vec<&str> = told.lines().filter(|line| line.contains("omitted_keys")).collect();
     expect![[r#"
         4 step_completed step_id="s1" node_id="set_1" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={} omitted_keys=["big"]
@@ -127,7 +127,7 @@ async fn a_value_is_told_whole_up_to_the_limit() {
         let story = Story::with(json!({"limits": {"event_value_kb": kb}}), json!([]));
         let workflow = story.workflow("start -> set_1{key: big, value: \"{{input}}\"} -> stop").await;
         let started = story.bench.start(&workflow, json!({"message": "y".repeat(bytes)})).await;
-        let told = story.told(&started).await;
+        let told = story.events_text(&started).await;
         let line = told.lines().find(|line| line.contains("step_completed") && line.contains("set_1")).unwrap().to_owned();
         !line.contains("omitted_keys")
     };

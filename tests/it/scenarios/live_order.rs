@@ -98,7 +98,7 @@ async fn an_answer_is_followed_as_it_happens_from_where_the_run_rested() {
     let graph = wfstudio::model::sketch::graph("start -> human -> set_1{key: a, value: 1} -> stop");
     let workflow = bench.workflow(graph.expect("a graph")).await;
     let started = bench.start(&workflow, serde_json::json!({"message": "hi"})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     let run = started.run.to_string();
     let resumed = bench.resume(&run, serde_json::json!({"message": "yes"})).await.expect("a resumed run");
     let from = From { order: Order::Live, after: resumed.after };

@@ -113,7 +113,7 @@ async fn a_reader_that_falls_behind_is_cut_and_told_so() {
     let stream = bench.studio.events(&bench.scope, &started.run.to_string(), From::default(), Follow::Answer).await.expect("events").expect("a stream");
     let mut stream = stream.cut_when_behind();
     assert!(stream.next_batch().await.is_some() && !stream.was_cut());
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     while stream.next_batch().await.is_some() {}
     assert!(stream.was_cut());
 }
@@ -134,7 +134,7 @@ async fn a_run_that_writes_large_values_waits_for_the_disk() {
     let sketch = "start -> loop_1{max_steps: 300, on_max: exit}; loop_1.continue -> set_1{key: a, value: \"{{big}}\"} -> loop_1; loop_1.exit -> stop";
     let workflow = bench.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi", "state": {"big": "x".repeat(200_000)}})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     let heads = heads.lock().expect("a lock");
     let most = heads.windows(2).map(|pair| pair[1] - pair[0]).max().expect("writes");
     assert!(most < 130, "{heads:?}");

@@ -96,11 +96,11 @@ async fn an_answer_is_told_to_whoever_watches_the_log_with_its_entry() {
     let bench = Bench { studio, scope: Scope::default() };
     let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     let (_, rested) = *heads.lock().expect("a lock").last().expect("a write");
     heads.lock().expect("a lock").clear();
     let resumed = bench.resume(&started.run.to_string(), json!({"message": "yes"})).await.expect("a resumed run");
-    bench.told(&resumed).await;
+    bench.events_text(&resumed).await;
     let heads = heads.lock().expect("a lock");
     assert_eq!(heads[..2], [(true, rested), (false, rested + 1)], "{heads:?}");
 }
@@ -127,7 +127,7 @@ async fn a_run_that_could_not_begin_is_not_stored_by_what_it_does_meanwhile() {
         tries.store(0, Ordering::SeqCst);
         let request = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a run body");
         match bench.studio.start(&bench.scope, EntityKind::Workflow, &workflow, request, false).await {
-            Ok(started) => drop(bench.told(&started).await),
+            Ok(started) => drop(bench.events_text(&started).await),
             Err(refused) => break refused,
         }
         begun += 1;

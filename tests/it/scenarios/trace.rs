@@ -287,7 +287,7 @@ async fn waiting_for_people_is_no_work() {
     let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_1 -> join_1; fork_1.b -> set_1{key: a, value: 1} -> join_1").await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let told = story.bench.resume(&run.id, json!({"message": "x"})).await.unwrap();
-    story.told(&told).await;
+    story.events_text(&told).await;
     let trace = story.trace(&run.id).await;
     for step in trace["steps"].as_array().unwrap() {
         assert!(step["duration_ms"].as_u64().unwrap() < 900, "{step}");

@@ -177,10 +177,10 @@ async fn an_answered_pause_is_not_answered_again() {
         match status {
             "running" => story.calls(1).await,
             "cancelled" => {
-                story.told(&started).await;
+                story.events_text(&started).await;
                 story.cancel(&run).await;
             }
-            _ => drop(story.told(&started).await),
+            _ => drop(story.events_text(&started).await),
         }
         for body in [json!({"node_id": "human_1", "message": "y"}), json!({"pause_id": pause, "message": "y"}), json!({"pause_id": pause, "node_id": "stop", "message": "y"})] {
             let line = format!("{status} | {body} | {}\n", story.refused(&run, "resume", body.clone()).await);
@@ -253,7 +253,7 @@ async fn of_two_answers_at_once_one_wins() {
     let (one, two) = tokio::join!(story.bench.resume(&run, json!({"node_id": "human_1", "message": "1"})), story.bench.resume(&run, json!({"node_id": "human_1", "message": "2"})));
     let (won, lost) = if one.is_ok() { (one, two) } else { (two, one) };
     assert_eq!(lost.expect_err("one loses").kind, wfstudio::Kind::AlreadyResumed);
-    let told = story.told(&won.expect("one wins")).await;
+    let told = story.events_text(&won.expect("one wins")).await;
     assert!(told.contains("trace_completed"), "{told}");
 }
 

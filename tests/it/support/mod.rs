@@ -61,7 +61,7 @@ impl Bench {
         let request = RunRequest::parse(&body, EntityKind::Agent).expect("a chat body");
         let started = self.studio.start(&self.scope, EntityKind::Agent, agent, request, false).await;
         let started = started.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-        self.told(&started).await;
+        self.events_text(&started).await;
         started.run.to_string()
     }
 
@@ -88,11 +88,11 @@ impl Bench {
     }
 
     /// All frames of an answer as text.
-    pub async fn told(&self, started: &Started) -> String {
-        self.told_from(&started.run.to_string(), From { after: started.after, ..From::default() }, Follow::Answer).await
+    pub async fn events_text(&self, started: &Started) -> String {
+        self.events_text_from(&started.run.to_string(), From { after: started.after, ..From::default() }, Follow::Answer).await
     }
 
-    pub async fn told_from(&self, run: &str, from: From, follow: Follow) -> String {
+    pub async fn events_text_from(&self, run: &str, from: From, follow: Follow) -> String {
         let Some(mut stream) = self.studio.events(&self.scope, run, from, follow).await.expect("events") else {
             return "(nothing)\n".to_owned();
         };

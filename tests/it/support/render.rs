@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 /// One frame as it was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct EventFrame {
     pub id: String,
     pub event: &'static str,
     pub data: String,
 }
 
-impl Told {
+impl EventFrame {
     pub fn number(&self) -> u64 {
         self.id.trim_start_matches('L').parse().expect("a number")
     }
@@ -37,7 +37,7 @@ const USAGE: [&str; 9] = [
 
 impl Names {
     /// The frames as text; every frame must be of that run.
-    pub fn lines(&mut self, run: &str, frames: &[Told]) -> String {
+    pub fn lines(&mut self, run: &str, frames: &[EventFrame]) -> String {
         let mut out = String::new();
         for frame in frames {
             let Value::Object(mut fields) = frame.json() else { panic!("data is an object") };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::render::Told;
+use super::render::EventFrame;
 
 /// Every field of a step in the trace.
 const STEP: [&str; 38] = [
@@ -19,7 +19,7 @@ const STEP: [&str; 38] = [
 const SOME: [&str; 4] = ["validation_errors", "finish", "warnings", "payloads_omitted"];
 
 /// Steps of the trace are those that were told, in the same order and with the same ends.
-pub fn steps_agree(tail: &[Told], trace: &Value) {
+pub fn steps_agree(tail: &[EventFrame], trace: &Value) {
     let mut begun: Vec<String> = Vec::new();
     let mut ends: BTreeMap<String, (&str, Value)> = BTreeMap::new();
     for frame in tail {

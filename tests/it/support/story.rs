@@ -11,7 +11,7 @@ use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Started, TraceQuery};
 
 use super::hands::Hands;
-use super::render::{Names, Told};
+use super::render::{EventFrame, Names};
 use super::{Bench, merge};
 
 /// A studio with the tools of tests, and what was told of its runs so far.
@@ -75,7 +75,7 @@ impl Story {
 
     pub async fn start(&self, workflow: &str, body: Value) -> Run {
         let started = self.bench.start(workflow, body).await;
-        let text = self.told(&started).await;
+        let text = self.events_text(&started).await;
         Run { id: started.run.to_string(), text }
     }
 
@@ -104,19 +104,19 @@ impl Story {
         let request = RunRequest::parse(&body, EntityKind::Agent).expect("a chat body");
         let started = self.bench.studio.start(&self.bench.scope, EntityKind::Agent, agent, request, false).await;
         let started = started.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-        let text = self.told(&started).await;
+        let text = self.events_text(&started).await;
         Run { id: started.run.to_string(), text }
     }
 
     /// Answers a pause; what is told then.
     pub async fn resume(&self, run: &str, body: Value) -> String {
         let started = self.bench.resume(run, body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-        self.told(&started).await
+        self.events_text(&started).await
     }
 
     pub async fn retry(&self, run: &str, body: Value) -> String {
         let started = self.bench.retry(run, body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-        self.told(&started).await
+        self.events_text(&started).await
     }
 
     /// The refusal of an answer, which must have changed nothing.
@@ -191,7 +191,7 @@ impl Story {
     }
 
     /// Follows an answer in both orders as it comes, reads it again, and compares everything that must agree.
-    pub async fn told(&self, started: &Started) -> String {
+    pub async fn events_text(&self, started: &Started) -> String {
         let run = started.run.to_string();
         let live_from = self.live.lock().expect("a lock").get(&run).copied().unwrap_or(0);
         let ordered = From { after: started.after, order: Order::Ordered };
@@ -218,7 +218,7 @@ impl Story {
         self.names.lock().expect("a lock").lines(run, &told)
     }
 
-    pub async fn read(&self, run: &str, from: From, follow: Follow) -> Vec<Told> {
+    pub async fn read(&self, run: &str, from: From, follow: Follow) -> Vec<EventFrame> {
         let stream = self.bench.studio.events(&self.bench.scope, run, from, follow).await.expect("events");
         let Some(mut stream) = stream else { return Vec::new() };
         let mut told = Vec::new();
@@ -229,7 +229,7 @@ impl Story {
                 frame.write_data(&mut data);
                 let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
                 super::described::check(frame.event(), &data);
-                told.push(Told { id: text(id), event: frame.event(), data: text(data) });
+                told.push(EventFrame { id: text(id), event: frame.event(), data: text(data) });
             }
         }
         told
@@ -282,7 +282,7 @@ impl Story {
 
 type Contents = BTreeMap<(&'static str, String), usize>;
 
-fn same_contents(told: &[Told], happened: &[Told]) {
+fn same_contents(told: &[EventFrame], happened: &[EventFrame]) {
     let (told, happened) = (contents(told), contents(happened));
     let only = |one: &Contents, other: &Contents| {
         one.iter().filter(|(key, count)| other.get(*key) != Some(*count)).map(|(key, _)| format!("{key:?}")).collect::<Vec<_>>()
@@ -291,7 +291,7 @@ fn same_contents(told: &[Told], happened: &[Told]) {
 }
 
 /// What frames tell, without order and numbers.
-fn contents(told: &[Told]) -> Contents {
+fn contents(told: &[EventFrame]) -> Contents {
     let mut found = BTreeMap::new();
     for frame in told {
         *found.entry((frame.event, frame.data.clone())).or_default() += 1;

@@ -52,7 +52,7 @@ async fn basic_agent_chat_streams_its_answer() {
     let (bench, workflow) = installed("basic-agent-chat").await;
     let played = Played::start(&bench, &workflow, "Hello").await;
     assert_eq!(played.end().await, done(WRITING));
-    let text: String = played.told("token").iter().filter_map(|token| token["delta"].as_str().or_else(|| token["text"].as_str())).collect();
+    let text: String = played.data_of("token").iter().filter_map(|token| token["delta"].as_str().or_else(|| token["text"].as_str())).collect();
     assert_eq!(text, WRITING);
 }
 
@@ -61,8 +61,8 @@ async fn the_supervisor_builds_on_what_its_specialist_found() {
     let (bench, workflow) = installed("supervisor-specialist-tool-mode").await;
     let played = Played::start(&bench, &workflow, "Why is the sky blue?").await;
     assert_eq!(played.end().await, done("Here is what the research found: Findings: nothing beyond common knowledge."));
-    assert_eq!(played.told("tool_call")[0]["inputs"], json!({"input": "Why is the sky blue?"}));
-    assert_eq!(played.told("tool_result")[0]["result"], "Findings: nothing beyond common knowledge.");
+    assert_eq!(played.data_of("tool_call")[0]["inputs"], json!({"input": "Why is the sky blue?"}));
+    assert_eq!(played.data_of("tool_result")[0]["result"], "Findings: nothing beyond common knowledge.");
     assert_eq!(played.nodes(), ["supervisor_1", "stop_1"]);
 }
 
@@ -71,12 +71,12 @@ async fn questions_are_answered_with_and_without_a_knowledge_base() {
     let (bench, workflow) = installed("rag-knowledge-qna").await;
     let played = Played::start(&bench, &workflow, "Where is my order?").await;
     assert_eq!(played.end().await, done(NOTHING_KNOWN));
-    let query = played.told("rag_query")[0];
+    let query = played.data_of("rag_query")[0];
     assert_eq!((&query["knowledge_base_id"], &query["chunk_count"]), (&Value::Null, &json!(0)));
     with_base(&bench, &workflow).await;
     let played = Played::start(&bench, &workflow, "Where is my order?").await;
     assert_eq!(played.end().await, done(KNOWN));
-    assert_eq!(played.told("rag_query")[0]["chunk_count"], 1);
+    assert_eq!(played.data_of("rag_query")[0]["chunk_count"], 1);
 }
 
 #[tokio::test]
@@ -95,9 +95,9 @@ async fn a_lead_is_answered_or_asked_for_its_address() {
 async fn the_lead_loop_ends_with_the_address_or_after_five_passes() {
     let (bench, workflow) = installed("lead-qualification-loop").await;
     let played = Played::start(&bench, &workflow, "I am Ada, ada@example.com").await;
-    assert_eq!((played.end().await, played.told("loop_iteration").len()), (done(WRITING), 2));
+    assert_eq!((played.end().await, played.data_of("loop_iteration").len()), (done(WRITING), 2));
     let played = Played::start(&bench, &workflow, "Hi").await;
-    assert_eq!((played.end().await, played.told("loop_iteration").len()), (done(ASK), 6));
+    assert_eq!((played.end().await, played.data_of("loop_iteration").len()), (done(ASK), 6));
     assert_eq!(played.nodes().iter().filter(|node| **node == "llm_extract").count(), 5);
 }
 
@@ -106,9 +106,9 @@ async fn an_autonomous_lead_is_asked_until_it_gives_an_address() {
     let (bench, workflow) = installed("autonomous-lead-qualification").await;
     let mut played = Played::start(&bench, &workflow, "Hi").await;
     assert_eq!(played.end().await, waits("human_1"));
-    assert_eq!(played.told("human_input_required")[0]["prompt"], WHICH_ADDRESS);
+    assert_eq!(played.data_of("human_input_required")[0]["prompt"], WHICH_ADDRESS);
     played.say("ada@example.com").await;
-    assert_eq!((played.end().await, played.told("loop_iteration").len()), (done(PROFILE), 3));
+    assert_eq!((played.end().await, played.data_of("loop_iteration").len()), (done(PROFILE), 3));
     assert_eq!(played.trace().await["trace"]["output"]["result"], "qualified");
 }
 
@@ -138,7 +138,7 @@ async fn a_reviewer_adds_notes_to_a_triage() {
     let (bench, workflow) = installed("parallel-triage-hitl").await;
     let mut played = Played::start(&bench, &workflow, "My order is late").await;
     assert_eq!(played.end().await, waits("human_1"));
-    let interrupt = played.told("parallel_interrupt")[0];
+    let interrupt = played.data_of("parallel_interrupt")[0];
     assert_eq!((&interrupt["branch_id"], &interrupt["reason"]), (&json!("review"), &json!("human")));
     assert_eq!(played.trace().await["trace"]["checkpoint"]["kind"], "parallel");
     played.say("Call back").await;
@@ -154,12 +154,12 @@ async fn a_refund_is_made_once_it_is_approved_and_not_when_it_is_rejected() {
     for (approval, result, skipped) in [("approve", "The refund was issued.", false), ("reject", "No refund was issued.", true)] {
         let mut played = Played::start(&bench, &workflow, "Refund A-100").await;
         assert_eq!(played.end().await, ("awaiting_tool_approval".to_owned(), "agent_refund".to_owned()));
-        assert_eq!((played.told("parallel_interrupt")[0]["branch_id"].as_str(), played.told("tool_call").len()), (Some("refund"), 0));
-        let pending = played.told("tool_approval_required")[0]["pending_tools"].clone();
+        assert_eq!((played.data_of("parallel_interrupt")[0]["branch_id"].as_str(), played.data_of("tool_call").len()), (Some("refund"), 0));
+        let pending = played.data_of("tool_approval_required")[0]["pending_tools"].clone();
         assert_eq!((pending.as_array().map(Vec::len), &pending[0]["name"]), (Some(1), &json!("issue_refund")));
         played.resume(json!({"approval": approval})).await;
         assert_eq!(played.end().await, done(TRIAGE));
-        assert_eq!(played.told("tool_result")[0]["skipped"], skipped);
+        assert_eq!(played.data_of("tool_result")[0]["skipped"], skipped);
         let analyses = played.trace().await["trace"]["output"]["analyses"].clone();
         assert_eq!(analyses, json!({"eligibility": "Eligible: yes, within 30 days.", "refund": result}));
     }
@@ -181,7 +181,7 @@ async fn support_asks_a_colleague_about_complaints_and_a_manager_about_escalatio
     let (bench, workflow) = installed("support-rag-hitl").await;
     let mut played = Played::start(&bench, &workflow, "It is broken").await;
     assert_eq!(played.end().await, waits("human_1"));
-    assert!(played.told("human_input_required")[0]["prompt"].as_str().expect("a prompt").contains("It is broken"));
+    assert!(played.data_of("human_input_required")[0]["prompt"].as_str().expect("a prompt").contains("It is broken"));
     played.say("Offer a new one").await;
     assert_eq!(played.end().await, done(WRITING));
     assert_eq!(played.nodes().last(), Some(&"stop_2"));
@@ -199,14 +199,14 @@ async fn dev_support_goes_on_until_the_problem_is_gone() {
     let (bench, workflow) = installed("dev-support-memory-loop").await;
     let mut played = Played::start(&bench, &workflow, "It crashes").await;
     assert_eq!(played.end().await, waits("human_1"));
-    assert_eq!(played.told("human_input_required")[0]["prompt"], "What is the exact error message?");
+    assert_eq!(played.data_of("human_input_required")[0]["prompt"], "What is the exact error message?");
     played.say("works now").await;
     assert_eq!(played.end().await, done("RESOLVED: the problem is gone."));
     assert_eq!(played.trace().await["trace"]["output"]["result"], "resolved");
-    assert_eq!(played.told("rag_query")[0]["chunk_count"], 0);
+    assert_eq!(played.data_of("rag_query")[0]["chunk_count"], 0);
     with_base(&bench, &workflow).await;
     let mut played = Played::start(&bench, &workflow, "It crashes").await;
-    assert_eq!(played.told("rag_query")[0]["chunk_count"], 1);
+    assert_eq!(played.data_of("rag_query")[0]["chunk_count"], 1);
     played.say("solved").await;
     assert_eq!(played.end().await, done("RESOLVED: the problem is gone."));
 }

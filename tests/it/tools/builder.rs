@@ -45,7 +45,7 @@ async fn a_script_ends_with_its_time_and_with_its_run() {
     let started = bench.start(&workflow, json!({"message": "go"})).await;
     let began = Instant::now();
     bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
-    let told = bench.told(&started).await;
+    let told = bench.events_text(&started).await;
     assert!(told.contains("cancelled"), "{told}");
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }

@@ -84,10 +84,10 @@ async fn a_use_of_a_tool_may_ask_for_approval() {
     script(&bench, "return input").await;
     let workflow = bench.workflow(agent(json!({"tools": [{"ref": "tool:script", "require_approval": true}]}))).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    assert!(bench.told(&started).await.contains("tool_approval_required"));
+    assert!(bench.events_text(&started).await.contains("tool_approval_required"));
     let body = json!({"decisions": [{"call_id": pending(&bench, &started.run.to_string()).await, "approval": "approve", "arguments": {"a": 2}}]});
     let resumed = bench.resume(&started.run.to_string(), body).await.expect("a resumed run");
-    assert!(bench.told(&resumed).await.contains(r#""agent_response":"{\"a\":2}""#));
+    assert!(bench.events_text(&resumed).await.contains(r#""agent_response":"{\"a\":2}""#));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_use_never_lifts_the_approval_that_the_tool_asks_for() {
         let workflow = bench.workflow(agent(data.clone())).await;
         let warned = bench.studio.get(&bench.scope, wfstudio::studio::Resource::Workflow, &workflow).await.expect("a workflow");
         let started = bench.start(&workflow, json!({"message": "go"})).await;
-        let told = bench.told(&started).await;
+        let told = bench.events_text(&started).await;
         assert!(told.contains("tool_approval_required") && !told.contains("did it"), "{data}: {told}");
         assert_eq!(warned["warnings"][0]["code"], "stream_ignored", "{data}: {}", warned["warnings"]);
     }

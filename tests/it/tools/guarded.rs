@@ -70,7 +70,7 @@ async fn credentials_never_go_to_another_origin() {
     assert!(asked(&bench, &first.url("/redirect?to=/kept")).await.contains("\"authorization\":\"***\""));
     assert!(asked(&bench, &first.url(&format!("/redirect?to={}", second.url("/moved")))).await.contains("\"authorization\":\"none\""));
     assert!(first.seen().iter().all(|line| line.contains("s3cret-token")));
-    assert!(!second.told().contains("s3cret-token"), "{}", second.told());
+    assert!(!second.seen_text().contains("s3cret-token"), "{}", second.seen_text());
 }
 
 #[tokio::test]

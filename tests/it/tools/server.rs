@@ -57,7 +57,7 @@ impl Server {
     }
 
     /// The same without what differs from call to call.
-    pub fn told(&self) -> String {
+    pub fn seen_text(&self) -> String {
         let key = regex::Regex::new("[0-9a-f]{8}-[0-9a-f-]{27}").expect("a pattern");
         key.replace_all(&self.seen().join("\n"), "#").replace(&self.port.to_string(), "PORT").replace(env!("CARGO_PKG_VERSION"), "VERSION")
     }

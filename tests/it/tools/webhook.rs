@@ -21,7 +21,7 @@ async fn inputs_go_to_path_query_headers_and_body() {
         PUT /orders/A%201%2F2?q=x%26y | content-type: application/json · idempotency-key: # · user-agent: workflow-studio/VERSION · x-trace: run t-1 | {"note":"é","tags":["a","b"],"deep":{"n":1.5}}
         PATCH /orders/A%201%2F2?q=x%26y | content-type: application/json · idempotency-key: # · user-agent: workflow-studio/VERSION · x-trace: run t-1 | {"note":"é","tags":["a","b"],"deep":{"n":1.5}}
         DELETE /orders/A%201%2F2?q=x%26y&note=%C3%A9&tags=a&tags=b&deep=%7B%22n%22%3A1.5%7D | idempotency-key: # · user-agent: workflow-studio/VERSION · x-trace: run t-1 | "#]]
-    .assert_eq(&server.told());
+    .assert_eq(&server.seen_text());
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn answers_are_results_and_other_statuses_are_errors() {
         /large 262157 … 
         [truncated]
     "#]].assert_eq(&told);
-    assert!(server.told().contains("authorization: s3cret-token"));
+    assert!(server.seen_text().contains("authorization: s3cret-token"));
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn a_redirect_does_not_turn_a_call_into_a_request_that_only_reads() {
         let told = tried(&bench, &id, json!({"order": 1})).await;
         assert!(told.starts_with(&format!("error: the webhook answered POST with a redirect ({code}), which was not followed")), "{told}");
     }
-    assert!(!server.seen().iter().any(|line| line.contains(" /moved ")), "{}", server.told());
+    assert!(!server.seen().iter().any(|line| line.contains(" /moved ")), "{}", server.seen_text());
     let id = hook(&bench, json!({"method": "POST", "url": server.url("/redirect?code=307&to=/moved")})).await;
     assert_eq!(tried(&bench, &id, json!({})).await, r#"{"method":"POST","authorization":"none"}"#);
 }

@@ -63,7 +63,7 @@ async fn took(model: Model) -> Value {
         until_text(&bench, &started).await;
         bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
     }
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     used(&bench, &started.run.to_string()).await
 }
 
@@ -100,7 +100,7 @@ async fn each_attempt_that_a_nodes_time_limit_ends_counts_what_it_reported() {
     let node = json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true, "timeout_ms": 200, "retries": {"max": 2, "backoff_ms": 1}});
     let workflow = bench.workflow(chain(&[("a".to_owned(), "llm", node)])).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    bench.told(&started).await;
+    bench.events_text(&started).await;
     let told = used(&bench, &started.run.to_string()).await;
     assert_eq!((&told["status"], &told["prompt_tokens"], &told["completion_tokens"]), (&json!("failed"), &json!(300), &json!(21)));
 }

@@ -123,7 +123,7 @@ async fn ways(bench: &Bench, base: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn told(usage: &Value) -> (u64, &str, bool) {
+fn cost_of(usage: &Value) -> (u64, &str, bool) {
     let text = usage["estimated_cost"].as_str().expect("a cost");
     (usage["total_tokens"].as_u64().expect("a count"), text, usage["unpriced"].as_bool().expect("a mark"))
 }
@@ -145,9 +145,9 @@ async fn every_question_costs_its_run_what_the_package_says() {
             let run = super::run(&bench, &workflow).await;
             let usage = used(&bench, &run).await;
             assert_eq!(usage["status"], "completed", "{what}: {usage}");
-            assert_eq!(told(&usage), (tokens, cost.as_str(), false), "{what} {model}: {usage}");
+            assert_eq!(cost_of(&usage), (tokens, cost.as_str(), false), "{what} {model}: {usage}");
             let trace = bench.trace(&run).await;
-            assert_eq!(told(&trace["steps"][0]), (tokens, cost.as_str(), false), "{what} {model}: {trace}");
+            assert_eq!(cost_of(&trace["steps"][0]), (tokens, cost.as_str(), false), "{what} {model}: {trace}");
             assert_eq!(server.calls.load(Ordering::SeqCst), before + 1, "{what}: asked once");
         }
     }
@@ -167,7 +167,7 @@ async fn a_question_that_finds_nothing_was_paid_for() {
         let run = super::run(&bench, &workflow).await;
         let usage = used(&bench, &run).await;
         let status = if what == "an agent's tool" { "completed" } else { "failed" };
-        assert_eq!((&usage["status"], told(&usage)), (&json!(status), (1000, "0.000020", false)), "{what}: {usage}");
+        assert_eq!((&usage["status"], cost_of(&usage)), (&json!(status), (1000, "0.000020", false)), "{what}: {usage}");
     }
 }
 
@@ -177,11 +177,11 @@ async fn vectors_without_a_price_are_counted() {
     let bench = server.bench();
     let base = base(&bench, "text-embedding-of-tomorrow").await;
     server.tokens.store(7, Ordering::SeqCst);
-    assert_eq!(told(&add(&bench, &base).await), (7, "0.000000", true));
+    assert_eq!(cost_of(&add(&bench, &base).await), (7, "0.000000", true));
     for (what, graph) in ways(&bench, &base).await {
         let workflow = bench.workflow(graph).await;
         let run = super::run(&bench, &workflow).await;
-        assert_eq!(told(&used(&bench, &run).await), (7, "0.000000", true), "{what}");
+        assert_eq!(cost_of(&used(&bench, &run).await), (7, "0.000000", true), "{what}");
     }
 }
 
@@ -196,7 +196,7 @@ async fn vectors_that_cannot_be_kept_were_paid_for() {
         server.length.store(length, Ordering::SeqCst);
         server.missing.store(missing, Ordering::SeqCst);
         let document = bench.studio.add_text(&bench.scope, &base, &json!({"name": what, "text": "Dogs bark."})).await.expect("a document");
-        assert_eq!((&document["status"], told(&document)), (&json!("failed"), (1000, "0.000020", false)), "{what}: {document}");
+        assert_eq!((&document["status"], cost_of(&document)), (&json!("failed"), (1000, "0.000020", false)), "{what}: {document}");
     }
 }
 
@@ -230,7 +230,7 @@ async fn a_document_that_is_read_anew_meanwhile_pays_for_both_calls() {
     };
     let (_, id) = tokio::join!(adds, again);
     let document = bench.studio.document(&bench.scope, &base, &id).await.expect("a document");
-    assert_eq!(told(&document), (2000, "0.000040", false), "{document}");
+    assert_eq!(cost_of(&document), (2000, "0.000040", false), "{document}");
 }
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
@@ -269,7 +269,7 @@ async fn vectors_under_way_when_an_engine_ends_are_waited_for_or_counted() {
         let id = added["id"].as_str().expect("an id");
         let document = async || next.studio.document(&next.scope, &base, id).await.expect("a document");
         until("its end", async || document().await["status"] == "completed").await;
-        assert_eq!((told(&document().await), server.calls()), (took, calls), "{waits}");
+        assert_eq!((cost_of(&document().await), server.calls()), (took, calls), "{waits}");
     }
 }
 
@@ -319,7 +319,7 @@ async fn each_question_of_a_tool_that_is_called_again_by_another_engine_is_paid_
     until("its end", async || used(&next, &run).await["status"] == "completed").await;
     let usage = used(&next, &run).await;
     // The reranker that was cut reported nothing.
-    assert_eq!((server.calls(), told(&usage)), (3, (2000, "0.000040", true)), "{usage}");
+    assert_eq!((server.calls(), cost_of(&usage)), (3, (2000, "0.000040", true)), "{usage}");
     let trace = next.trace(&run).await;
     let spans: Vec<String> = trace["spans"].as_array().expect("spans").iter().map(|span| format!("{} {}", span["name"], span["status"])).collect();
     let of = |name: &str| spans.iter().filter(|span| span.starts_with(name)).count();
@@ -339,7 +339,7 @@ async fn a_question_that_is_cut_ends_and_counts_without_a_price() {
     let workflow = bench.workflow(graph).await;
     let run = super::run(&bench, &workflow).await;
     let usage = used(&bench, &run).await;
-    assert_eq!((&usage["status"], told(&usage)), (&json!("failed"), (0, "0.000000", true)), "{usage}");
+    assert_eq!((&usage["status"], cost_of(&usage)), (&json!("failed"), (0, "0.000000", true)), "{usage}");
     let id = run.parse().expect("an id");
     let entries = bench.studio.world().store.read(move |tx| wfstudio::store::log::entries(tx, "", &id, 0, 1000)).await.expect("a log");
     let begun = entries.iter().filter(|entry| matches!(entry.event, Event::CallStarted(_))).count();

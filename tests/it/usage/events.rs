@@ -155,7 +155,7 @@ async fn pauses_are_not_told_retries_are_and_cancels_end_children_too() {
         assert_eq!(facts, [&json!(failed), &json!("failed"), &json!(attempt), &json!(1000)], "{event}");
         if attempt == 1 {
             let again = bench.retry(&failed, json!({})).await.expect("a retry");
-            bench.told(&again).await;
+            bench.events_text(&again).await;
         }
     }
     let arguments = json!({"order_id": "1", "amount": "2", "reason": "r"});

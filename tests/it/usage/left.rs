@@ -31,7 +31,7 @@ async fn a_child_run_that_a_retry_leaves_behind_is_cancelled_and_told_once() {
     let trace = bench.trace(&top).await;
     let first = trace["steps"].as_array().expect("steps").iter().find(|step| step["node_id"] == "set_1").expect("a step")["id"].clone();
     let again = bench.retry(&top, json!({"from_step_id": first})).await.expect("a retry");
-    bench.told(&again).await;
+    bench.events_text(&again).await;
     let mut ends = Vec::new();
     for _ in 0..3 {
         let event = next(&mut told).await;

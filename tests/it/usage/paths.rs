@@ -84,7 +84,7 @@ async fn calls_after_an_approval_and_of_child_runs_land_on_the_run() {
     let run = super::run(&bench, &workflow).await;
     cost(&bench, &run, "awaiting_tool_approval", 1, "before the answer").await;
     let resumed = bench.resume(&run, json!({"approval": "approve"})).await.expect("resumed");
-    bench.told(&resumed).await;
+    bench.events_text(&resumed).await;
     cost(&bench, &run, "completed", 2, "after it").await;
 }
 
@@ -100,7 +100,7 @@ async fn a_summariser_lands_on_the_turn_that_needed_it() {
         let request = RunRequest::parse(&body, EntityKind::Agent).expect("a body");
         let started = bench.studio.start(&bench.scope, EntityKind::Agent, &agent, request, false).await.expect("a turn");
         body["thread_id"] = started.thread.to_string().into();
-        bench.told(&started).await;
+        bench.events_text(&started).await;
         let run = started.run.to_string();
         let calls = bench.trace(&run).await["spans"].as_array().expect("spans").iter().filter(|span| span["type"] == "llm").count() as u64;
         cost(&bench, &run, "completed", calls, "a turn").await;

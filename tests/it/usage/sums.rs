@@ -179,7 +179,7 @@ async fn failed_calls_and_all_attempts_are_counted() {
     let told = used(&bench, &id).await;
     assert_eq!((&told["status"], &told["total_tokens"], told["spans"].as_array().map(Vec::len)), (&json!("failed"), &json!(17), Some(2)));
     let again = bench.retry(&id, json!({})).await.expect("a retry");
-    bench.told(&again).await;
+    bench.events_text(&again).await;
     let told = used(&bench, &id).await;
     assert_eq!((&told["total_tokens"], told["spans"].as_array().map(Vec::len)), (&json!(27), Some(3)));
     let counted = window(&bench, &format!("{}&group_by=model", always())).await;

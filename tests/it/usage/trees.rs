@@ -97,7 +97,7 @@ async fn children(bench: &Bench, run: &str) -> Vec<String> {
 }
 
 /// The totals and every breakdown of the day.
-async fn told(bench: &Bench) -> Vec<Value> {
+async fn totals(bench: &Bench) -> Vec<Value> {
     let mut told = Vec::new();
     for more in ["", "&group_by=model", "&group_by=entity", "&group_by=day", "&group_by=thread", "&model=one", "&model=two"] {
         told.push(window(bench, &format!("{DAY}{more}")).await);
@@ -112,7 +112,7 @@ async fn adds_up(all: &[Asks]) {
     for _ in 0..failures {
         assert_eq!(used(&bench, &top).await["status"], "failed");
         let again = bench.retry(&top, json!({})).await.expect("a retry");
-        bench.told(&again).await;
+        bench.events_text(&again).await;
     }
     let whole = used(&bench, &top).await;
     assert_eq!((&whole["status"], figures(&whole)), (&json!("completed"), shown(exact(all))), "every attempt counts");
@@ -132,7 +132,7 @@ async fn adds_up(all: &[Asks]) {
     assert_eq!((own.0 + below.0, own.1 + below.1), exact(all), "a run is its own calls and those of its children");
     assert_eq!(spans.len(), all.iter().map(|asks| asks.calls.len()).sum::<usize>(), "a span for each call");
 
-    let told_before = told(&bench).await;
+    let told_before = totals(&bench).await;
     for report in &told_before[..5] {
         assert_eq!((figures(&report["totals"]), &report["totals"]["run_count"]), (shown(exact(all)), &json!(1)), "children count in their parent");
     }
@@ -143,9 +143,9 @@ async fn adds_up(all: &[Asks]) {
         assert_eq!(figures(&told_before[5 + place]["totals"]), shown(exact(wanted)));
     }
     bench.studio.rebuild_usage().await.expect("a store");
-    assert_eq!(told(&bench).await, told_before, "the sums are those of what is stored");
+    assert_eq!(totals(&bench).await, told_before, "the sums are those of what is stored");
     bench.studio.delete_run(&bench.scope, &top).await.expect("it is over");
-    for report in told(&bench).await {
+    for report in totals(&bench).await {
         assert_eq!((figures(&report["totals"]), &report["totals"]["run_count"]), ((0, "0.000000".into()), &json!(0)));
         assert_eq!(report["breakdown"], json!([]));
     }

@@ -43,7 +43,7 @@ async fn nothing_is_told_to_a_server_that_nobody_vouches_for() {
     ] {
         let (address, read) = listening(acceptor).await;
         let trace = run(family(), &address, &llm(family(), true, ""), PATIENT).await;
-        assert_eq!(told(&trace, 0).code, "provider_unavailable", "{what}: {trace:#}");
+        assert_eq!(end_of(&trace, 0).code, "provider_unavailable", "{what}: {trace:#}");
         let message = trace["trace"]["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("certificate"), "{what}: {message}");
         assert_eq!(read.load(Ordering::SeqCst), 0, "{what}: no byte of the request");

@@ -23,7 +23,7 @@ fn family() -> Family {
 async fn end(server: &Raw, stream: bool, patience: Patience) -> End {
     let ran = timeout(AGES, run(family(), &server.address, &llm(family(), stream, ""), patience)).await;
     let trace = ran.expect("no call hangs");
-    told(&trace, server.asked())
+    end_of(&trace, server.asked())
 }
 
 /// Answers whatever is asked, as it should be.
@@ -123,7 +123,7 @@ async fn a_connection_that_goes_away_under_a_call_ends_it_first() {
     let studio = studio("openai", &server.address, true, PATIENT);
     for calls in 1..=2 {
         let trace = timeout(AGES, run_in(&studio, &llm(family(), true, ""))).await.expect("no call hangs");
-        assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), calls));
+        assert_eq!(end_of(&trace, server.asked()), ended("completed", (5, 2), calls));
         assert_eq!(server.opened(), calls);
     }
 }
@@ -191,7 +191,7 @@ async fn a_stall_ends_with_the_patience() {
     let studio = studio("openai", &server.address, true, IMPATIENT);
     for code in ["completed", "provider_timeout"] {
         let trace = timeout(AGES, run_in(&studio, &llm(family(), true, ""))).await.expect("no call hangs");
-        assert_eq!((told(&trace, 1).code.as_str(), server.asked()), (code, 1), "the second request never came whole");
+        assert_eq!((end_of(&trace, 1).code.as_str(), server.asked()), (code, 1), "the second request never came whole");
     }
 
     let server = Raw::start(&[], |_, mut link| async move {
@@ -222,7 +222,7 @@ async fn a_dead_connection_is_noticed_and_no_call_is_made_on_it_again() {
         let began = Instant::now();
         let trace = timeout(AGES, run_in(&studio, &llm(family(), true, ""))).await.expect("the dead connection is noticed");
         // The second call's first attempt was never read.
-        assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), calls), "after {:?}", began.elapsed());
+        assert_eq!(end_of(&trace, server.asked()), ended("completed", (5, 2), calls), "after {:?}", began.elapsed());
     }
     assert_eq!(server.opened(), 2);
 }
@@ -242,7 +242,7 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
     let studio = studio("openai", &server.address, true, PATIENT);
     for calls in 1..=3 {
         let trace = timeout(AGES, run_in(&studio, &llm(family(), true, ""))).await.expect("no call hangs");
-        assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), calls));
+        assert_eq!(end_of(&trace, server.asked()), ended("completed", (5, 2), calls));
     }
 }
 
@@ -286,7 +286,7 @@ async fn more_calls_than_a_connection_takes_are_made_at_once() {
     let studio = studio("openai", &server.address, true, PATIENT);
     let node = llm(family(), true, "");
     let traces = timeout(AGES, join_all((0..CALLS).map(|_| run_in(&studio, &node)))).await.expect("no call waits for another");
-    assert!(traces.iter().all(|trace| told(trace, 1) == ended("completed", (5, 2), 1)), "{:#}", traces[0]);
+    assert!(traces.iter().all(|trace| end_of(trace, 1) == ended("completed", (5, 2), 1)), "{:#}", traces[0]);
     assert_eq!(server.asked(), CALLS);
 }
 
@@ -297,7 +297,7 @@ async fn calls_wait_for_a_server_that_takes_one_at_a_time() {
     let server = Raw::start(ONE, |_, link| serve_well(link)).await;
     let (studio, node) = (studio("openai", &server.address, true, PATIENT), llm(family(), true, ""));
     let traces = timeout(AGES, join_all((0..8).map(|_| run_in(&studio, &node)))).await.expect("no call hangs");
-    assert!(traces.iter().all(|trace| told(trace, 1) == ended("completed", (5, 2), 1)), "{:#}", traces[0]);
+    assert!(traces.iter().all(|trace| end_of(trace, 1) == ended("completed", (5, 2), 1)), "{:#}", traces[0]);
     assert_eq!(server.asked(), 8);
 }
 

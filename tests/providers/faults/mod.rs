@@ -88,10 +88,10 @@ async fn end(family: Family, stream: bool, acts: Vec<Act>, more: &str) -> End {
     let ran = tokio::time::timeout(AGES, run(family, &server.address, &llm(family, stream, more), patience)).await;
     let trace = ran.unwrap_or_else(|_| panic!("{family} {stream} hangs: {acts:?}"));
     assert!(!trace.to_string().contains("very-secret"), "{family}: a secret is told: {trace:#}");
-    told(&trace, server.asked())
+    end_of(&trace, server.asked())
 }
 
-fn told(trace: &Value, asked: usize) -> End {
+fn end_of(trace: &Value, asked: usize) -> End {
     let head = &trace["trace"];
     let code = if head["status"] == "failed" { &head["error"]["code"] } else { &head["status"] };
     let figure = |key: &str| head[key].as_u64().unwrap_or_else(|| panic!("{key}: {head:#}"));
@@ -226,7 +226,7 @@ async fn the_wait_that_was_asked_for_is_kept() {
         for (header, wait) in [(("retry-after", "1"), 1000), (("retry-after-ms", "300"), 300)] {
             let server = Server::start(family.carrier, vec![Act::refuse(429, Some(header), "{}"), Act::good(family.good(true))]).await;
             let trace = run(family, &server.address, &llm(family, true, ""), PATIENT).await;
-            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 2));
+            assert_eq!(end_of(&trace, server.asked()), ended("completed", (5, 2), 2));
             let seen = server.seen.lock().expect("seen");
             let waited = seen[1].at.duration_since(seen[0].at);
             assert!(waited >= Duration::from_millis(wait), "{header:?}: {waited:?}");
@@ -280,7 +280,7 @@ async fn a_call_that_nobody_can_read_is_told_to_the_model() {
         let server = Server::start(family.carrier, vec![Act::good(broken), Act::good(family.good(false))]).await;
         let node = format!("agent_1{{provider: \"{}\", model: m, tools: [{{ref: \"toolkit:calculator\"}}]}}", family.provider);
         let trace = run(family, &server.address, &node, PATIENT).await;
-        assert_eq!(told(&trace, server.asked()), ended("completed", (10, 4), 2), "{family}: {trace:#}");
+        assert_eq!(end_of(&trace, server.asked()), ended("completed", (10, 4), 2), "{family}: {trace:#}");
         let seen = server.seen.lock().expect("seen");
         assert!(seen[1].body.to_string().contains("not valid JSON"), "{}: {}", family, seen[1].body);
         assert!(seen.iter().all(|one| one.head.starts_with("post /")), "{family}");
@@ -297,7 +297,7 @@ async fn every_request_asks_for_a_stream_unless_its_provider_may_not() {
             let more = if stream { "" } else { ", stream: false" };
             let node = format!("llm_1{{provider: \"{}\", model: m{more}}}", family.provider);
             let trace = run(family, &server.address, &node, PATIENT).await;
-            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 1), "{family} {stream}");
+            assert_eq!(end_of(&trace, server.asked()), ended("completed", (5, 2), 1), "{family} {stream}");
             let seen = server.seen.lock().expect("seen");
             let asked = seen[0].body["stream"] == true || seen[0].head.contains(":streamgeneratecontent");
             assert_eq!(asked, stream, "{family}: {} {}", seen[0].head, seen[0].body);

@@ -52,9 +52,9 @@ async fn each_provider_with_a_key_holds_a_conversation() {
                 let error = tape.outcome.as_array().and_then(|turns| turns.last()).map(|turn| &turn["error"]).filter(|error| !error.is_null());
                 let folder = variable("STUDIO_LIVE_FOLDER").map_or_else(folder, PathBuf::from);
                 match error {
-                    None => say(&format!("{}: {}", speaker.id, told(&tape, cost))),
+                    None => say(&format!("{}: {}", speaker.id, summary(&tape, cost))),
                     Some(error) => {
-                        say(&format!("{}: FAILED with {error}; {}", speaker.id, told(&tape, cost)));
+                        say(&format!("{}: FAILED with {error}; {}", speaker.id, summary(&tape, cost)));
                         failed.push(speaker.id);
                     }
                 }
@@ -84,7 +84,7 @@ async fn record(speaker: &Speaker, ready: &speakers::Ready) -> Result<(Tape, Opt
     Ok((Tape { provider, model: speaker.model(), path, more, outcome, exchanges }, cost))
 }
 
-fn told(tape: &Tape, cost: Option<f64>) -> String {
+fn summary(tape: &Tape, cost: Option<f64>) -> String {
     let turns = tape.outcome.as_array().into_iter().flatten();
     let sum = |key: &str| turns.clone().filter_map(|turn| turn[key].as_u64()).sum::<u64>();
     let right = turns.clone().all(|turn| turn["right"] == true);

@@ -85,7 +85,7 @@ const PIECES: [&str; 63] = [
 ];
 
 /// Reads on a small stack, within the time.
-fn told(target: Target, text: &str) -> Result<Value, ReadError> {
+fn read_bounded(target: Target, text: &str) -> Result<Value, ReadError> {
     let (told, took) = std::thread::scope(|scope| {
         let reading = || {
             let begun = Instant::now();
@@ -101,7 +101,7 @@ fn told(target: Target, text: &str) -> Result<Value, ReadError> {
 }
 
 fn refused(target: Target, text: &str) -> ReadError {
-    told(target, text).expect_err("a refusal")
+    read_bounded(target, text).expect_err("a refusal")
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn size_is_bounded_and_time_is_linear() {
         }
         for text in ["1, ", "'a', ", "\"\\", "{", "<<~A, ", "/*", "mapOf(", "-", "as "] {
             let inside = class(target, &map(target, "\"k\"", &format!("[{}]", fill(text))));
-            drop(told(target, &inside));
+            drop(read_bounded(target, &inside));
         }
     }
 }
@@ -150,7 +150,7 @@ fn wide_margins_take_no_longer() {
         (Target::Php, format!("<<<X\n{spaces}a\n{tabs}b\nX")),
         (Target::Swift, format!("\"\"\"\n{spaces}a\n{tabs}b\n\"\"\"")),
     ] {
-        told(target, &class(target, &map(target, "\"k\"", &written))).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
+        read_bounded(target, &class(target, &map(target, "\"k\"", &written))).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
     }
 }
 

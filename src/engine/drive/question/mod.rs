@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::model::chat::{Attachment, ToolCall};
-use crate::model::event::{Answer, OpenQuestion, PauseReason, Question, Said};
+use crate::model::event::{Answer, OpenQuestion, PauseReason, Question, QuestionAnswer};
 use crate::model::texts::{Locale, text};
 use crate::tools::BoundTool;
 use crate::tools::schema::filled;
@@ -39,7 +39,7 @@ pub(in crate::engine) fn answer(question: &OpenQuestion, message: String, attach
         return Err(Error::field("attachments", "a question of a tool is answered with text, without files"));
     }
     let answer = Form::of(&question.schema).read(&message).map_err(|wrong| Error::fields(wrong.into_iter().map(|text| ("message".to_owned(), text))))?;
-    let said = Said { call: question.call.clone(), key: question.key.clone(), answer };
+    let said = QuestionAnswer { call: question.call.clone(), key: question.key.clone(), answer };
     Ok(Answer::Question { message, said })
 }
 

@@ -28,7 +28,7 @@ use crate::model::telling::LOST_TOKENS;
 use crate::store::log::{Append, Known, TokenRow};
 
 pub(in crate::engine) use crate::engine::log::journal::beginning::{Beginning, Stored};
-pub(in crate::engine) use crate::engine::log::journal::pace::{Said, weight};
+pub(in crate::engine) use crate::engine::log::journal::pace::{PendingText, weight};
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -470,7 +470,7 @@ impl Journal {
 
     /// Its last number in the order of branches.
     #[must_use]
-    pub fn last_told(&self) -> u64 {
+    pub fn last_ordered_number(&self) -> u64 {
         self.feed.last(Order::Ordered)
     }
 

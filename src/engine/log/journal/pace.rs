@@ -31,7 +31,7 @@ type Piece = (bool, String);
 
 /// Received pieces that are not published yet.
 #[derive(Default)]
-pub(in crate::engine) struct Said(Mutex<Pieces>);
+pub(in crate::engine) struct PendingText(Mutex<Pieces>);
 
 #[derive(Default)]
 struct Pieces {
@@ -39,7 +39,7 @@ struct Pieces {
     bytes: usize,
 }
 
-impl Said {
+impl PendingText {
     /// The model says something, or thinks it.
     pub(in crate::engine) fn push(&self, thought: bool, text: String) {
         if !text.is_empty() {
@@ -82,7 +82,7 @@ enum Draw {
 
 impl Journal {
     /// Reads a model's answer while there is room for its pieces; publishes them in order, all of them before the call ends.
-    pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>, said: &Said, tell: impl Fn(bool, &str)) -> T {
+    pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>, said: &PendingText, tell: impl Fn(bool, &str)) -> T {
         let (mut call, mut room, mut result) = (pin!(call), None, None);
         let mut drawing: Option<Pin<Box<Sleep>>> = None;
         let mut drawn = false;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn few_pieces_are_told_as_they_came_and_a_burst_in_larger_ones() {
-        let said = Said::default();
+        let said = PendingText::default();
         for count in [3, 20_000] {
             (0..count).for_each(|_| said.push(false, "x".to_owned()));
             let told: Vec<usize> = std::iter::from_fn(|| said.next(Draw::Nothing)).map(|(_, piece)| piece.len()).collect();

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::pending_answers::{Accepted, OnItsWay};
-use super::wakeup::Bell;
+use super::wakeup::Wakeup;
 use super::deadline::deadline;
 use super::callback::{PATIENCE, awaited, within};
 use super::ready_streams::{HOST, Notification};
 use super::requests;
 use super::super::fault::{Code, Fault};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
-use crate::json::surrogates::Halves;
+use crate::json::surrogates::PendingSurrogate;
 use crate::sync::{Condvar, Mutex};
 
 /// The host's callback: takes a call as JSON, false when it cannot take it.
@@ -37,7 +37,7 @@ pub(super) struct Hosting {
     /// A callback came back.
     back: Condvar,
     /// The waker for calls that can be fetched.
-    news: Arc<Notification>,
+    notification: Arc<Notification>,
     accepted: Arc<Accepted>,
 }
 
@@ -49,7 +49,7 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// Streams that deliver the calls of their run inline.
     inline: HashMap<u64, Inline>,
-    fetchers: Vec<Arc<Bell>>,
+    fetchers: Vec<Arc<Wakeup>>,
     /// Callbacks under way.
     underway: usize,
     /// No answer is accepted any more.
@@ -66,7 +66,7 @@ struct Pending {
     tool_call: Option<Value>,
     stage: Stage,
     /// Of its chunks.
-    halves: Halves,
+    surrogate: PendingSurrogate,
 }
 
 /// How far a call that is to be answered has come.
@@ -92,14 +92,14 @@ struct Waiting {
 
 struct Inline {
     run: Option<String>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
 }
 
 /// How a call reaches the host.
-enum Way {
+enum Delivery {
     Callback(Waiting),
     /// By one of these; with `anybody`, by the first that asks.
-    Fetched { bells: Vec<Arc<Bell>>, anybody: bool },
+    Fetched { wakeups: Vec<Arc<Wakeup>>, anybody: bool },
 }
 
 /// A callback under way; counted until it is dropped.
@@ -114,15 +114,15 @@ impl Drop for Underway {
 
 impl State {
     /// A call goes to the stream of its run, else to the callback, else to the first caller of `studio_host_next`.
-    fn way(&mut self, call: Waiting) -> Way {
+    fn delivery(&mut self, call: Waiting) -> Delivery {
         let owners = self.inline.values().filter(|inline| call.run.is_some() && inline.run == call.run);
-        let owners: Vec<_> = owners.map(|inline| Arc::clone(&inline.bell)).collect();
+        let owners: Vec<_> = owners.map(|inline| Arc::clone(&inline.wakeup)).collect();
         let anybody = owners.is_empty();
-        let bells = match (anybody, &self.answering) {
+        let wakeups = match (anybody, &self.answering) {
             (false, _) => owners,
-            (true, Some(_)) => return Way::Callback(call),
+            (true, Some(_)) => return Delivery::Callback(call),
             (true, None) => {
-                let streams = self.inline.values().map(|inline| Arc::clone(&inline.bell));
+                let streams = self.inline.values().map(|inline| Arc::clone(&inline.wakeup));
                 self.fetchers.iter().cloned().chain(streams).collect()
             }
         };
@@ -133,7 +133,7 @@ impl State {
                 self.waiting.remove(oldest);
             }
         }
-        Way::Fetched { bells, anybody }
+        Delivery::Fetched { wakeups, anybody }
     }
 
     /// The oldest waiting call that no other stream will bring.
@@ -167,13 +167,13 @@ impl Hosting {
     /// A call for `studio_host_next`.
     pub(super) fn next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
         let until = deadline(timeout_ms);
-        let (bell, _) = Bell::new();
+        let (wakeup, _) = Wakeup::new();
         if timeout_ms == 0 {
-            self.news.look(HOST);
+            self.notification.look(HOST);
         }
-        self.state.lock().fetchers.push(Arc::clone(&bell));
+        self.state.lock().fetchers.push(Arc::clone(&wakeup));
         let found = loop {
-            bell.hush();
+            wakeup.hush();
             {
                 let mut state = self.state.lock();
                 if state.closed {
@@ -183,20 +183,20 @@ impl Hosting {
                     break Ok(Some(text));
                 }
             }
-            if !bell.listen(until) {
+            if !wakeup.listen(until) {
                 break Ok(None);
             }
         };
-        self.state.lock().fetchers.retain(|other| !Arc::ptr_eq(other, &bell));
+        self.state.lock().fetchers.retain(|other| !Arc::ptr_eq(other, &wakeup));
         if timeout_ms == 0 && matches!(found, Ok(None)) {
-            self.news.empty(HOST);
+            self.notification.empty(HOST);
         }
         found
     }
 
     /// A stream begins to bring calls, those of its run first.
-    pub(super) fn bring(&self, stream: u64, run: Option<String>, bell: Arc<Bell>) {
-        self.state.lock().inline.insert(stream, Inline { run, bell });
+    pub(super) fn bring(&self, stream: u64, run: Option<String>, wakeup: Arc<Wakeup>) {
+        self.state.lock().inline.insert(stream, Inline { run, wakeup });
     }
 
     /// The run of a stream that brings calls is known: those of its run come to it alone from now on.
@@ -206,8 +206,8 @@ impl Hosting {
         }
     }
 
-    pub(super) const fn news(&self) -> &Arc<Notification> {
-        &self.news
+    pub(super) const fn notification(&self) -> &Arc<Notification> {
+        &self.notification
     }
 
     /// A call for a stream that brings calls.
@@ -219,15 +219,15 @@ impl Hosting {
 
     /// A stream brings no more; what it has not brought goes another way.
     pub(super) fn bring_no_more(self: &Arc<Self>, stream: u64) {
-        let ways: Vec<_> = {
+        let deliveries: Vec<_> = {
             let mut state = self.state.lock();
             let Some(gone) = state.inline.remove(&stream) else { return };
             let (back, rest): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut state.waiting).into_iter().partition(|call| call.run.is_some() && call.run == gone.run);
             state.waiting = rest;
-            back.into_iter().map(|call| state.way(call)).collect()
+            back.into_iter().map(|call| state.delivery(call)).collect()
         };
-        ways.into_iter().for_each(|way| self.go(way));
+        deliveries.into_iter().for_each(|delivery| self.go(delivery));
     }
 
     /// The JSON of an answer. Strings of some languages can end in half a character (`\ud83d`): the next chunk of the call completes it,
@@ -235,11 +235,11 @@ impl Hosting {
     pub(super) fn read(&self, id: u64, data: &[u8]) -> Result<Value, Fault> {
         let read = requests::value(data);
         let mut state = self.state.lock();
-        let Some(Pending { halves, .. }) = state.pending.get_mut(&id) else { return read };
+        let Some(Pending { surrogate, .. }) = state.pending.get_mut(&id) else { return read };
         match (read, std::str::from_utf8(data)) {
-            (Err(refused), Ok(text)) => halves.mend(text).map_or(Err(refused), |text| requests::value(text.as_bytes())),
+            (Err(refused), Ok(text)) => surrogate.mend(text).map_or(Err(refused), |text| requests::value(text.as_bytes())),
             (read, _) => {
-                *halves = Halves::default();
+                *surrogate = PendingSurrogate::default();
                 read
             }
         }
@@ -256,9 +256,9 @@ impl Hosting {
             return Err(Fault::closed());
         }
         let is_partial = || data.as_object().is_some_and(|members| members.len() == 1 && members.contains_key("partial"));
-        let hears = || state.pending.get(&id).is_some_and(|pending| pending.chunks.is_some());
+        let takes_chunks = || state.pending.get(&id).is_some_and(|pending| pending.chunks.is_some());
         // A part of a model's answer is no result, whatever it is sent as.
-        if ok == 2 || (ok == 1 && is_partial() && hears()) {
+        if ok == 2 || (ok == 1 && is_partial() && takes_chunks()) {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
             // This call has no receiver of chunks: only the result counts.
             return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));
@@ -273,8 +273,8 @@ impl Hosting {
     /// Sends the host a call without an answer.
     pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
         match self.register(op, payload, None) {
-            (_, Some(Way::Callback(call))) => self.call_back(call),
-            (_, Some(way @ Way::Fetched { .. })) => self.go(way),
+            (_, Some(Delivery::Callback(call))) => self.call_back(call),
+            (_, Some(delivery @ Delivery::Fetched { .. })) => self.go(delivery),
             (_, None) => {}
         }
     }
@@ -284,7 +284,7 @@ impl Hosting {
         let mut state = self.state.lock();
         state.closed = true;
         state.waiting.clear();
-        state.fetchers.iter().for_each(|bell| bell.ring());
+        state.fetchers.iter().for_each(|wakeup| wakeup.ring());
         let ended = (state.answering.take(), std::mem::take(&mut state.pending));
         while state.underway > 0 {
             let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
@@ -300,15 +300,15 @@ impl Hosting {
 
     /// Sends a call on its way; `pending` is none for calls that expect no answer.
     fn send(self: &Arc<Self>, op: HostOp, payload: &Value, pending: Option<Pending>) -> u64 {
-        let (id, way) = self.register(op, payload, pending);
-        if let Some(way) = way {
-            self.go(way);
+        let (id, delivery) = self.register(op, payload, pending);
+        if let Some(delivery) = delivery {
+            self.go(delivery);
         }
         id
     }
 
     /// Gives a call its id and its receiver; none if the host has closed.
-    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Option<Way>) {
+    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Option<Delivery>) {
         let id = CALLS.fetch_add(1, Ordering::Relaxed);
         let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
         let mut state = self.state.lock();
@@ -319,18 +319,18 @@ impl Hosting {
         if let Some(pending) = pending {
             state.pending.insert(id, pending);
         }
-        (id, Some(state.way(Waiting { id, op, run: run_of(payload), text, answered })))
+        (id, Some(state.delivery(Waiting { id, op, run: run_of(payload), text, answered })))
     }
 
-    fn go(self: &Arc<Self>, way: Way) {
-        match way {
-            Way::Fetched { bells, anybody } => {
-                bells.iter().for_each(|bell| bell.ring());
+    fn go(self: &Arc<Self>, delivery: Delivery) {
+        match delivery {
+            Delivery::Fetched { wakeups, anybody } => {
+                wakeups.iter().for_each(|wakeup| wakeup.ring());
                 if anybody {
-                    self.news.ring(HOST);
+                    self.notification.ring(HOST);
                 }
             }
-            Way::Callback(call) => {
+            Delivery::Callback(call) => {
                 let hosting = Arc::clone(self);
                 let ask = move || hosting.call_back(call);
                 match tokio::runtime::Handle::try_current() {
@@ -366,9 +366,9 @@ impl Hosting {
         }
         let Some(answering) = state.answering.clone() else {
             // The host fetches its calls by now.
-            let way = state.way(call);
+            let delivery = state.delivery(call);
             drop(state);
-            self.go(way);
+            self.go(delivery);
             return None;
         };
         state.take(call.id);
@@ -450,7 +450,11 @@ impl Host for Asked {
             }
             let (answer, answered) = oneshot::channel();
             let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
-            let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits, halves: Halves::default() }));
+            let id = hosting.send(
+                op,
+                &payload,
+                Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits, surrogate: PendingSurrogate::default() }),
+            );
             let _give_up = GiveUp(hosting, id);
             match answered.await {
                 Ok((answer, _has_reached_its_call)) => answer,

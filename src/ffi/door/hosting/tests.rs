@@ -108,13 +108,13 @@ async fn half_a_character_of_an_answer_is_completed_or_left_out_and_a_failure_sa
 #[test]
 fn a_call_rings_the_stream_of_its_run_alone() {
     let hosting = Arc::new(Hosting::default());
-    let bells = [(1, "one"), (2, "two")].map(|(stream, run)| {
-        let (bell, _waker) = Bell::new();
-        hosting.bring(stream, Some(run.to_owned()), Arc::clone(&bell));
-        bell.hush();
-        bell
+    let wakeups = [(1, "one"), (2, "two")].map(|(stream, run)| {
+        let (wakeup, _waker) = Wakeup::new();
+        hosting.bring(stream, Some(run.to_owned()), Arc::clone(&wakeup));
+        wakeup.hush();
+        wakeup
     });
-    let rung = || bells.each_ref().map(|bell| bell.listen(deadline(0)));
+    let rung = || wakeups.each_ref().map(|wakeup| wakeup.listen(deadline(0)));
     assert_eq!(rung(), [false, false]);
     hosting.notify(HostOp::ToolCall, &json!({"trace_id": "two"}));
     assert_eq!(rung(), [false, true]);
@@ -125,9 +125,9 @@ fn a_call_rings_the_stream_of_its_run_alone() {
 fn calls_of_a_run_that_becomes_known_later_come_to_its_stream_alone() {
     let hosting = Arc::new(Hosting::default());
     let _bells = [1, 2].map(|stream| {
-        let (bell, _waker) = Bell::new();
-        hosting.bring(stream, None, Arc::clone(&bell));
-        bell
+        let (wakeup, _waker) = Wakeup::new();
+        hosting.bring(stream, None, Arc::clone(&wakeup));
+        wakeup
     });
     hosting.follow(1, "one");
     hosting.notify(HostOp::ToolCall, &json!({"trace_id": "one"}));
@@ -144,8 +144,16 @@ fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() 
     for given_up in [true, false] {
         let (answer, _answered) = oneshot::channel();
         let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
-        let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits, halves: super::Halves::default() };
-        let (id, Some(Way::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
+        let pending = Pending {
+            op: HostOp::ToolCall,
+            answer,
+            chunks: None,
+            run,
+            tool_call,
+            stage: Stage::Waits,
+            surrogate: super::PendingSurrogate::default(),
+        };
+        let (id, Some(Delivery::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
         if given_up {
             hosting.cancel(&payload);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::adapters::told::as_text;
+use crate::http::adapters::event::as_text;
 
 /// Messages of a thread, as [`crate::studio::Studio::chat_messages`] shows them with their calls.
 pub(in crate::http::adapters) fn of_thread(shown: &[Value]) -> Vec<Value> {

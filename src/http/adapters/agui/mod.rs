@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::End;
-use super::told::{Told, as_text};
+use super::event::{PublishedEvent, as_text};
 use steps::Steps;
 
 /// Translates one AG-UI run.
@@ -41,7 +41,7 @@ pub(super) struct Translator {
     /// The number of the event before.
     last: u64,
     calls: HashSet<String>,
-    pauses: Vec<Told>,
+    pauses: Vec<PublishedEvent>,
 }
 
 impl Translator {
@@ -51,19 +51,19 @@ impl Translator {
     }
 
     /// Reads the events before this stream.
-    pub(super) fn remember(&mut self, past: Vec<Told>) {
-        let mut told = Vec::new();
+    pub(super) fn remember(&mut self, past: Vec<PublishedEvent>) {
+        let mut sent = Vec::new();
         for event in past {
-            self.tell(event, &mut told);
+            self.tell(event, &mut sent);
         }
-        self.end_message(&mut told);
+        self.end_message(&mut sent);
         self.steps.forget();
         self.pauses.clear();
         (self.end, self.parent) = (None, None);
         self.said.clear();
         if let Some(known) = &mut self.messages {
             let mut heard = Vec::new();
-            messages::add(&mut heard, &told);
+            messages::add(&mut heard, &sent);
             heard.retain(|message| !known.iter().any(|one| one["id"] == message["id"]));
             known.append(&mut heard);
         }
@@ -75,52 +75,52 @@ impl Translator {
         out.extend(self.messages.as_ref().map(|messages| json!({"type": "MESSAGES_SNAPSHOT", "messages": messages})));
     }
 
-    pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
-        if let Some(end) = End::of(&told) {
+    pub(super) fn tell(&mut self, published: PublishedEvent, out: &mut Vec<Value>) {
+        if let Some(end) = End::of(&published) {
             self.end.get_or_insert(end);
             return;
         }
-        if told.begins_again(std::mem::replace(&mut self.last, told.number)) {
+        if published.begins_again(std::mem::replace(&mut self.last, published.number)) {
             self.end_turn(out);
         }
-        match told.event {
-            "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": told.data()})),
+        match published.event {
+            "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": published.data()})),
             "trace_started" => {
-                let value = json!({"trace_id": told.value("trace_id"), "thread_id": told.value("thread_id"), "workflow_id": told.value("workflow_id")});
+                let value = json!({"trace_id": published.value("trace_id"), "thread_id": published.value("thread_id"), "workflow_id": published.value("workflow_id")});
                 out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": value}));
             }
             "thread" | "run_terminal" => {}
-            "token" => self.token(&told, out),
-            "reasoning" => self.reason(&told, out),
+            "token" => self.token(&published, out),
+            "reasoning" => self.reason(&published, out),
             "step_started" => {
                 self.end_turn(out);
-                out.push(self.steps.begin(&told));
+                out.push(self.steps.begin(&published));
             }
-            "step_completed" | "step_failed" => self.end_step(&told, out),
-            "tool_call" => self.call(told.text("call_id"), told.text("name"), &told.object("inputs").into(), out),
-            "tool_result" => self.result(&told, out),
+            "step_completed" | "step_failed" => self.end_step(&published, out),
+            "tool_call" => self.call(published.text("call_id"), published.text("name"), &published.object("inputs").into(), out),
+            "tool_result" => self.result(&published, out),
             "human_input_required" => {
                 self.end_turn(out);
-                self.pause(told);
+                self.pause(published);
             }
             "tool_approval_required" => {
-                for call in told.list("pending_tools") {
+                for call in published.list("pending_tools") {
                     self.call(&as_text(&call["call_id"]), &as_text(&call["name"]), &call["arguments"], out);
                 }
                 self.end_turn(out);
-                self.pause(told);
+                self.pause(published);
             }
             event => {
                 self.end_message(out);
-                self.pauses.retain(|open| event != "tool_approval_resolved" || open.text("pause_id") != told.text("pause_id"));
-                out.push(json!({"type": "CUSTOM", "name": format!("studio.{event}"), "value": told.data()}));
+                self.pauses.retain(|open| event != "tool_approval_resolved" || open.text("pause_id") != published.text("pause_id"));
+                out.push(json!({"type": "CUSTOM", "name": format!("studio.{event}"), "value": published.data()}));
             }
         }
     }
 
-    fn token(&mut self, told: &Told, out: &mut Vec<Value>) {
-        if let Some(text) = told.shown_text() {
-            self.say(text, told.number, out);
+    fn token(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        if let Some(text) = published.shown_text() {
+            self.say(text, published.number, out);
         }
     }
 
@@ -139,12 +139,12 @@ impl Translator {
         out.push(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.message, "delta": text}));
     }
 
-    fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
-        let Some(thought) = told.shown_text() else { return };
+    fn reason(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        let Some(thought) = published.shown_text() else { return };
         if self.thought.is_none() {
             self.goes_on |= self.message.is_some();
             self.end_message(out);
-            let id = format!("{}-reasoning-{}", self.run, told.number);
+            let id = format!("{}-reasoning-{}", self.run, published.number);
             out.push(json!({"type": "REASONING_START", "messageId": id}));
             out.push(json!({"type": "REASONING_MESSAGE_START", "messageId": id, "role": "reasoning"}));
             self.thought = Some(id);
@@ -172,11 +172,11 @@ impl Translator {
         self.parent = None;
     }
 
-    fn end_step(&mut self, told: &Told, out: &mut Vec<Value>) {
+    fn end_step(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_turn(out);
-        out.extend(self.steps.end(told));
-        let Some(state) = self.state.as_mut().filter(|_| !told.in_branch()) else { return };
-        let changed = told.object("changes");
+        out.extend(self.steps.end(published));
+        let Some(state) = self.state.as_mut().filter(|_| !published.in_branch()) else { return };
+        let changed = published.object("changes");
         if changed.is_empty() {
             return;
         }
@@ -206,17 +206,17 @@ impl Translator {
         out.push(json!({"type": "TOOL_CALL_END", "toolCallId": id}));
     }
 
-    fn result(&mut self, told: &Told, out: &mut Vec<Value>) {
-        let id = told.text("call_id").to_owned();
-        self.call(&id, told.text("name"), &told.object("inputs").into(), out);
+    fn result(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        let id = published.text("call_id").to_owned();
+        self.call(&id, published.text("name"), &published.object("inputs").into(), out);
         self.parent = None;
         let message = format!("{}-{id}", self.run);
-        out.push(json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "role": "tool", "content": as_text(&told.value("result"))}));
+        out.push(json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "role": "tool", "content": as_text(&published.value("result"))}));
     }
 
-    fn pause(&mut self, told: Told) {
-        self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
-        self.pauses.push(told);
+    fn pause(&mut self, published: PublishedEvent) {
+        self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
+        self.pauses.push(published);
     }
 
     /// Sends the end of the run; nothing follows.
@@ -227,7 +227,7 @@ impl Translator {
             end => end,
         };
         match end {
-            Some(End::Completed(told)) => self.completed(&told, usage, out),
+            Some(End::Completed(published)) => self.completed(&published, usage, out),
             Some(End::Failed { code, message }) => {
                 self.close_all(out);
                 out.push(json!({"type": "RUN_ERROR", "message": message, "code": code}));
@@ -250,16 +250,16 @@ impl Translator {
         out.extend(self.steps.end_all());
     }
 
-    fn completed(&mut self, told: &Told, usage: &[Value], out: &mut Vec<Value>) {
-        if let Some(reply) = told.reply_unlike(&self.said) {
+    fn completed(&mut self, published: &PublishedEvent, usage: &[Value], out: &mut Vec<Value>) {
+        if let Some(reply) = published.reply_unlike(&self.said) {
             self.end_message(out);
             self.goes_on = false;
-            self.say(reply, told.number, out);
+            self.say(reply, published.number, out);
         }
         self.close_all(out);
-        let mut result = json!({"trace_id": self.run, "reply": told.value("reply")});
+        let mut result = json!({"trace_id": self.run, "reply": published.value("reply")});
         if self.state.is_some() {
-            result["output"] = told.value("output");
+            result["output"] = published.value("output");
         }
         let mut finished = self.finished(&json!({"type": "success"}), usage);
         finished["result"] = result;
@@ -270,7 +270,7 @@ impl Translator {
         json!({"type": "RUN_FINISHED", "threadId": self.thread_id, "runId": self.run_id, "outcome": outcome, "usage": usage})
     }
 
-    fn awaiting(&self, pause: &Told) -> Value {
+    fn awaiting(&self, pause: &PublishedEvent) -> Value {
         let human = pause.event == "human_input_required";
         let status = if human { "awaiting_input" } else { "awaiting_tool_approval" };
         let mut value =
@@ -283,7 +283,7 @@ impl Translator {
 }
 
 /// A pause as the client is asked to answer it.
-fn interrupt(pause: &Told) -> Value {
+fn interrupt(pause: &PublishedEvent) -> Value {
     let id = pause.value("pause_id");
     if pause.event == "human_input_required" {
         let schema = json!({"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]});

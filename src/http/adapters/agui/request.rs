@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::http::adapters::ask::{Ask, File, Interrupt, Said, given, members, name, object, objects};
+use crate::http::adapters::ask::{Ask, File, Interrupt, NewMessage, given, members, name, object, objects};
 
 /// Keys of the state that the run sets itself; clients send them back.
 const OWN: [&str; 2] = ["input", "attachments"];
@@ -59,8 +59,8 @@ fn interrupts(body: &Map<String, Value>) -> Result<Vec<Interrupt>> {
     }
 }
 
-fn said(messages: &[&Map<String, Value>]) -> Result<Said> {
-    let mut said = Said { field: "messages", ..Said::default() };
+fn said(messages: &[&Map<String, Value>]) -> Result<NewMessage> {
+    let mut said = NewMessage { field: "messages", ..NewMessage::default() };
     let user = |message: &&Map<String, Value>| message.get("role").is_some_and(|role| role == "user");
     let Some(message) = messages.iter().copied().rev().find(user) else { return Ok(said) };
     let Some(Value::Array(parts)) = message.get("content") else {

@@ -5,18 +5,18 @@ use serde_json::{Map, Value, json};
 
 use super::request::read;
 use super::{Translator, of_thread};
-use crate::http::adapters::told::Told;
+use crate::http::adapters::event::PublishedEvent;
 
 fn lines(out: &[Value]) -> String {
     out.iter().map(|event| format!("{event}\n")).collect()
 }
 
 /// An AG-UI run of these events: `(event, data)`, numbered from 1.
-fn told(translator: &mut Translator, events: &[(&'static str, Value)]) -> String {
+fn translated(translator: &mut Translator, events: &[(&'static str, Value)]) -> String {
     let mut out = Vec::new();
     translator.open(&mut out);
     for (number, (event, data)) in (1..).zip(events) {
-        translator.tell(Told::made(event, number, data.clone()), &mut out);
+        translator.tell(PublishedEvent::made(event, number, data.clone()), &mut out);
     }
     translator.close(&[json!({"provider": "script", "model": "m", "inputTokens": 1})], &mut out);
     lines(&out)
@@ -37,7 +37,7 @@ fn agent() -> Translator {
 }
 
 fn check(events: &[(&'static str, Value)], expected: Expect) {
-    expected.assert_eq(&told(&mut workflow(), events));
+    expected.assert_eq(&translated(&mut workflow(), events));
 }
 
 fn step(id: &str, node: &str, title: Option<&str>) -> Value {
@@ -126,7 +126,7 @@ fn a_run_is_told_with_steps_state_and_text() {
 fn sources_and_files_are_events_of_the_studios_own() {
     let source = json!({"node_id": "n", "source_id": "1", "kind": "url", "url": "https://a.example", "title": "A"});
     let file = json!({"node_id": "n", "storage_key": "k", "name": "dot.png", "media_type": "image/png", "size": 3});
-    let text = told(&mut workflow(), &[("step_started", step("s1", "n", None)), ("source", source.clone()), ("file", file.clone())]);
+    let text = translated(&mut workflow(), &[("step_started", step("s1", "n", None)), ("source", source.clone()), ("file", file.clone())]);
     for (name, value) in [("studio.source", source), ("studio.file", file)] {
         assert!(text.contains(&json!({"type": "CUSTOM", "name": name, "value": value}).to_string()), "{text}");
     }
@@ -137,7 +137,7 @@ fn steps_that_are_open_together_have_names_of_their_own_and_branches_change_no_s
     let mut inner = step("s2", "n", Some("Same"));
     inner["branch_id"] = json!("b");
     inner["changes"] = json!({"k": 1});
-    let text = told(
+    let text = translated(
         &mut workflow(),
         &[
             ("step_started", step("s1", "n", Some("Same"))),
@@ -168,7 +168,7 @@ fn steps_that_are_open_together_have_names_of_their_own_and_branches_change_no_s
 
 #[test]
 fn a_chat_is_told_with_its_messages_and_calls() {
-    let text = told(
+    let text = translated(
         &mut agent(),
         &[
             ("thread", json!({"thread_id": "T", "trace_id": "R", "agent_id": "A"})),
@@ -217,12 +217,12 @@ fn pauses_are_interrupts() {
 fn a_run_that_goes_on_remembers_state_messages_and_calls() {
     let mut translator = agent();
     let past = vec![
-        Told::made("thread", 1, json!({"thread_id": "T"})),
-        Told::made("token", 2, json!({"delta": "I will."})),
-        Told::made("tool_approval_required", 3, approval("P").1),
+        PublishedEvent::made("thread", 1, json!({"thread_id": "T"})),
+        PublishedEvent::made("token", 2, json!({"delta": "I will."})),
+        PublishedEvent::made("tool_approval_required", 3, approval("P").1),
     ];
     translator.remember(past);
-    let text = told(
+    let text = translated(
         &mut translator,
         &[
             ("tool_approval_resolved", json!({"pause_id": "P", "approved": true, "decisions": []})),
@@ -242,8 +242,8 @@ fn a_run_that_goes_on_remembers_state_messages_and_calls() {
         {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"success"},"usage":[{"provider":"script","model":"m","inputTokens":1}],"result":{"trace_id":"R","reply":"Paid."}}
     "#]].assert_eq(&text);
     let mut workflow = workflow();
-    workflow.remember(vec![Told::made("step_completed", 1, json!({"step_id": "s", "node_id": "n", "changes": {"name": "Ada"}}))]);
-    let text = told(&mut workflow, &[]);
+    workflow.remember(vec![PublishedEvent::made("step_completed", 1, json!({"step_id": "s", "node_id": "n", "changes": {"name": "Ada"}}))]);
+    let text = translated(&mut workflow, &[]);
     assert!(text.contains(r#""snapshot":{"input":"hi","name":"Ada"}"#), "{text}");
 }
 
@@ -309,7 +309,7 @@ fn inputs_are_read() {
 #[test]
 fn a_long_message_is_put_together_in_time() {
     let (mut translator, piece) = (agent(), "x".repeat(200));
-    let past = (1..=60_000).map(|number| Told::made("token", number, json!({"delta": piece, "publish_reply": true}))).collect();
+    let past = (1..=60_000).map(|number| PublishedEvent::made("token", number, json!({"delta": piece, "publish_reply": true}))).collect();
     let began = std::time::Instant::now();
     translator.remember(past);
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
@@ -323,9 +323,9 @@ fn an_answer_that_begins_again_after_its_process_died_is_another_message() {
     let (mut translator, mut out) = (agent(), Vec::new());
     let lost = crate::model::telling::LOST_TOKENS;
     for (number, delta) in [(3, "It "), (lost + 4, "It is "), (lost + 5, "4.")] {
-        translator.tell(Told::made("token", number, json!({"delta": delta})), &mut out);
+        translator.tell(PublishedEvent::made("token", number, json!({"delta": delta})), &mut out);
     }
-    translator.tell(Told::made("done", lost + 6, json!({"reply": "It is 4."})), &mut out);
+    translator.tell(PublishedEvent::made("done", lost + 6, json!({"reply": "It is 4."})), &mut out);
     translator.close(&[], &mut out);
     let said = out.iter().filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT").map(|event| format!("{} {}", event["messageId"], event["delta"]));
     assert_eq!(said.collect::<Vec<_>>(), [r#""R-3" "It ""#, r#""R-10004" "It is ""#, r#""R-10004" "4.""#]);

@@ -45,7 +45,7 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Re
         return decided(ask, newest);
     }
     let Some(waiting) = newest.filter(|run| run.status.paused()) else { return Ok(Meaning::Begin { replaces: None }) };
-    told(waiting)
+    answer_question(waiting)
 }
 
 /// The run whose turn a new answer takes the place of: the one that the client names, else the last one that people read, unless what is
@@ -82,14 +82,14 @@ pub(super) fn meaning_for(ask: &Ask, run: &Standing) -> Result<Meaning> {
         return Ok(Meaning::Answer { run: run.run.to_string(), answers: vec![Answer::Resume(native.clone())] });
     }
     if run.status.paused() {
-        return told(run);
+        return answer_question(run);
     }
     let text = format!("the run is {}; only a paused run can be resumed", run.status.as_str());
     Err(Error::new(Kind::InvalidState, text).with("run_status", run.status.as_str()))
 }
 
 /// The message goes to the earliest question.
-fn told(run: &Standing) -> Result<Meaning> {
+fn answer_question(run: &Standing) -> Result<Meaning> {
     match run.question() {
         Some(pause) => Ok(Meaning::Tell { run: run.run.to_string(), pause: pause.id.to_string() }),
         None => Err(Error::new(Kind::WrongAnswerKind, "the run waits for a decision on its tool calls, not for a message")

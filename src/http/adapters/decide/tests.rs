@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Meaning, meaning, meaning_for, rest};
 use crate::error::Kind;
-use crate::http::adapters::ask::{Ask, Interrupt, Said, Verdict};
+use crate::http::adapters::ask::{Ask, Interrupt, NewMessage, Verdict};
 use crate::model::Id;
 use crate::model::event::{EntityKind, Pause};
 use crate::model::run::Status;
@@ -95,7 +95,7 @@ fn a_regenerated_answer_replaces_a_turn_that_was_completed() {
 
 #[test]
 fn a_regenerated_answer_replaces_the_turn_that_is_named_or_read_last() {
-    let again = |text: &str| Ask { regenerates: true, said: Said { text: text.into(), ..Said::default() }, ..Ask::default() };
+    let again = |text: &str| Ask { regenerates: true, said: NewMessage { text: text.into(), ..NewMessage::default() }, ..Ask::default() };
     let turns = |named| Turns { last: Some((id(7), "seven".into())), named };
     let replaces = |ask: &Ask, newest: &Standing, turns: &Turns| match meaning(ask, Some(newest), turns) {
         Ok(Meaning::Begin { replaces }) => replaces,

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::End;
-use super::told::{Told, as_text};
+use super::event::{PublishedEvent, as_text};
 
 /// The limit of reported sources of one search.
 const SOURCES: usize = 20;
@@ -50,7 +50,7 @@ pub(super) struct Translator {
     calls: HashSet<String>,
     /// Calls that must not be sent to it again.
     decided: HashSet<String>,
-    pauses: Vec<Told>,
+    pauses: Vec<PublishedEvent>,
     /// Where the studio is, for those outside of it.
     place: String,
 }
@@ -70,49 +70,49 @@ impl Translator {
         out.push(self.message_id.as_ref().map_or_else(|| json!({"type": "start"}), |id| json!({"type": "start", "messageId": id})));
     }
 
-    pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
-        if let Some(end) = End::of(&told) {
+    pub(super) fn tell(&mut self, published: PublishedEvent, out: &mut Vec<Value>) {
+        if let Some(end) = End::of(&published) {
             self.end.get_or_insert(end);
             return;
         }
-        if told.begins_again(std::mem::replace(&mut self.last, told.number)) {
+        if published.begins_again(std::mem::replace(&mut self.last, published.number)) {
             self.end_block(out);
             self.goes_on = false;
         }
-        match told.event {
-            "token" => self.token(&told, out),
-            "reasoning" => self.reason(&told, out),
-            "step_started" if told.of_model() => self.begin_step(out),
-            "step_completed" | "step_failed" if told.of_model() => self.end_step(out),
+        match published.event {
+            "token" => self.token(&published, out),
+            "reasoning" => self.reason(&published, out),
+            "step_started" if published.of_model() => self.begin_step(out),
+            "step_completed" | "step_failed" if published.of_model() => self.end_step(out),
             "tool_call" => {
-                let call = told.text("call_id");
+                let call = published.text("call_id");
                 if !self.decided.contains(call) {
-                    self.call(call, told.text("name"), &told.object("inputs").into(), out);
+                    self.call(call, published.text("name"), &published.object("inputs").into(), out);
                 }
             }
-            "tool_result" => self.result(&told, out),
-            "rag_query" => self.sources(&told, out),
-            "source" => self.source(&told, out),
-            "file" => self.file(&told, out),
+            "tool_result" => self.result(&published, out),
+            "rag_query" => self.sources(&published, out),
+            "source" => self.source(&published, out),
+            "file" => self.file(&published, out),
             "human_input_required" | "tool_approval_required" => {
-                self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
-                self.pauses.push(told);
+                self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
+                self.pauses.push(published);
             }
-            "tool_approval_resolved" => self.resolved(&told),
+            "tool_approval_resolved" => self.resolved(&published),
             "run_terminal" => {}
             event => {
                 self.end_block(out);
                 let mut data = Map::new();
                 data.insert("event".into(), event.into());
-                data.extend(told.data().clone());
+                data.extend(published.data().clone());
                 out.push(json!({"type": "data-studio", "data": data, "transient": true}));
             }
         }
     }
 
-    fn token(&mut self, told: &Told, out: &mut Vec<Value>) {
-        let Some(text) = told.shown_text() else { return };
-        self.say(text, told.number, out);
+    fn token(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        let Some(text) = published.shown_text() else { return };
+        self.say(text, published.number, out);
     }
 
     fn say(&mut self, text: &str, number: u64, out: &mut Vec<Value>) {
@@ -129,12 +129,12 @@ impl Translator {
         out.push(json!({"type": "text-delta", "id": self.block, "delta": text}));
     }
 
-    fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
-        let Some(thought) = told.shown_text() else { return };
+    fn reason(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        let Some(thought) = published.shown_text() else { return };
         if self.thought.is_none() {
             self.goes_on |= self.block.is_some();
             self.end_block(out);
-            let id = format!("reasoning-{}", told.number);
+            let id = format!("reasoning-{}", published.number);
             out.push(json!({"type": "reasoning-start", "id": id}));
             self.thought = Some(id);
         }
@@ -175,53 +175,53 @@ impl Translator {
         out.push(json!({"type": "tool-input-available", "toolCallId": id, "toolName": name, "input": input, "dynamic": true}));
     }
 
-    fn result(&mut self, told: &Told, out: &mut Vec<Value>) {
+    fn result(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
-        let (id, result) = (told.text("call_id").to_owned(), told.value("result"));
+        let (id, result) = (published.text("call_id").to_owned(), published.value("result"));
         if !self.calls.contains(&id) && !self.decided.contains(&id) {
-            self.call(&id, told.text("name"), &told.object("inputs").into(), out);
+            self.call(&id, published.text("name"), &published.object("inputs").into(), out);
         }
-        out.push(if told.flag("skipped") && !self.no_approvals {
+        out.push(if published.flag("skipped") && !self.no_approvals {
             json!({"type": "tool-output-denied", "toolCallId": id})
-        } else if told.flag("skipped") || told.flag("is_error") {
+        } else if published.flag("skipped") || published.flag("is_error") {
             json!({"type": "tool-output-error", "toolCallId": id, "errorText": as_text(&result), "dynamic": true})
         } else {
             json!({"type": "tool-output-available", "toolCallId": id, "output": result, "dynamic": true})
         });
     }
 
-    fn sources(&mut self, told: &Told, out: &mut Vec<Value>) {
+    fn sources(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
         let text = |source: &Value, key: &str| as_text(source.get(key).unwrap_or(&Value::Null));
-        out.extend(told.sources.iter().take(SOURCES).map(|source| {
+        out.extend(published.sources.iter().take(SOURCES).map(|source| {
             json!({"type": "source-document", "sourceId": text(source, "chunk_id"), "mediaType": "text/plain", "title": text(source, "source_name")})
         }));
     }
 
-    fn source(&mut self, told: &Told, out: &mut Vec<Value>) {
+    fn source(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
-        let (id, title) = (told.text("source_id"), told.text("title"));
-        out.push(if told.text("kind") == "url" {
-            json!({"type": "source-url", "sourceId": id, "url": told.text("url"), "title": title})
+        let (id, title) = (published.text("source_id"), published.text("title"));
+        out.push(if published.text("kind") == "url" {
+            json!({"type": "source-url", "sourceId": id, "url": published.text("url"), "title": title})
         } else {
-            let title = if title.is_empty() { told.text("document_id") } else { title };
+            let title = if title.is_empty() { published.text("document_id") } else { title };
             json!({"type": "source-document", "sourceId": id, "mediaType": "application/octet-stream", "title": title})
         });
     }
 
-    fn file(&mut self, told: &Told, out: &mut Vec<Value>) {
+    fn file(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
-        let url = format!("{}{}?storage_key={}", self.place, crate::http::adapters::files::PATH, told.text("storage_key"));
-        out.push(json!({"type": "file", "url": url, "mediaType": told.text("media_type")}));
+        let url = format!("{}{}?storage_key={}", self.place, crate::http::adapters::files::PATH, published.text("storage_key"));
+        out.push(json!({"type": "file", "url": url, "mediaType": published.text("media_type")}));
     }
 
     /// A client that continues its message already has the decided calls; only edited ones are sent again.
-    fn resolved(&mut self, told: &Told) {
-        self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
+    fn resolved(&mut self, published: &PublishedEvent) {
+        self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
         if self.message_id.is_some() {
             return;
         }
-        for decision in told.list("decisions") {
+        for decision in published.list("decisions") {
             if decision["edited"] != Value::Bool(true) {
                 self.decided.insert(as_text(&decision["call_id"]));
             }
@@ -232,7 +232,7 @@ impl Translator {
     pub(super) fn close(&mut self, out: &mut Vec<Value>) {
         let pauses = std::mem::take(&mut self.pauses);
         match self.end.take() {
-            Some(End::Completed(told)) => self.completed(&told, out),
+            Some(End::Completed(published)) => self.completed(&published, out),
             Some(End::Failed { code, message }) => self.failed(&code, &message, out),
             Some(End::Cancelled) => {
                 self.end_step(out);
@@ -246,15 +246,15 @@ impl Translator {
         }
     }
 
-    fn completed(&mut self, told: &Told, out: &mut Vec<Value>) {
-        if let Some(reply) = told.reply_unlike(&self.said) {
+    fn completed(&mut self, published: &PublishedEvent, out: &mut Vec<Value>) {
+        if let Some(reply) = published.reply_unlike(&self.said) {
             self.end_block(out);
             self.goes_on = false;
-            self.say(reply, told.number, out);
+            self.say(reply, published.number, out);
         }
         self.end_step(out);
         let mut about = self.about("completed");
-        about.extend(FIGURES.iter().filter_map(|name| Some(((*name).to_owned(), told.get(name)?.clone()))));
+        about.extend(FIGURES.iter().filter_map(|name| Some(((*name).to_owned(), published.get(name)?.clone()))));
         out.push(json!({"type": "finish", "finishReason": "stop", "messageMetadata": about}));
     }
 
@@ -270,7 +270,7 @@ impl Translator {
         members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    fn paused(&mut self, pauses: &[Told], out: &mut Vec<Value>) {
+    fn paused(&mut self, pauses: &[PublishedEvent], out: &mut Vec<Value>) {
         let mut reason = "stop";
         for pause in pauses {
             if pause.event == "human_input_required" {
@@ -285,7 +285,7 @@ impl Translator {
         out.push(json!({"type": "finish", "finishReason": reason, "messageMetadata": self.about(status)}));
     }
 
-    fn question(&mut self, pause: &Told, out: &mut Vec<Value>) {
+    fn question(&mut self, pause: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
         let mut data = self.awaiting("awaiting_input", pause);
         data.insert("prompt".into(), pause.value("prompt"));
@@ -297,7 +297,7 @@ impl Translator {
         }
     }
 
-    fn approval(&mut self, pause: &Told, out: &mut Vec<Value>) {
+    fn approval(&mut self, pause: &PublishedEvent, out: &mut Vec<Value>) {
         self.end_block(out);
         for call in pause.list("pending_tools") {
             let id = as_text(&call["call_id"]);
@@ -315,7 +315,7 @@ impl Translator {
         out.push(json!({"type": "data-awaiting_input", "id": pause.text("pause_id"), "data": data}));
     }
 
-    fn awaiting(&self, status: &str, pause: &Told) -> Map<String, Value> {
+    fn awaiting(&self, status: &str, pause: &PublishedEvent) -> Map<String, Value> {
         let mut data = Map::new();
         data.insert("status".into(), status.into());
         data.insert("trace_id".into(), self.run.as_str().into());

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::http::adapters::ask::{Ask, File, Said, Verdict, given, members, name, object, objects, text};
+use crate::http::adapters::ask::{Ask, File, NewMessage, Verdict, given, members, name, object, objects, text};
 
 /// Members of a resume body of the studio's own routes.
 const NATIVE: [&str; 5] = ["approval", "decisions", "pause_id", "node_id", "message"];
@@ -30,11 +30,11 @@ pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
         return Ok(ask);
     }
     ask.chat = name(body, "thread_id")?.or(ask.chat);
-    ask.said = Said {
+    ask.said = NewMessage {
         text: body.get("message").cloned().unwrap_or_default(),
         attachments: given(body, "attachments").cloned(),
         field: "message",
-        ..Said::default()
+        ..NewMessage::default()
     };
     ask.native = NATIVE.iter().any(|name| given(body, name).is_some()).then(|| native(body));
     Ok(ask)

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::Translator;
 use super::request::read;
-use crate::http::adapters::told::Told;
+use crate::http::adapters::event::PublishedEvent;
 
 /// A message of these events: `(event, data)`, numbered from 1; each part a line.
-fn told(translator: &mut Translator, events: &[(&'static str, Value)]) -> String {
+fn translated(translator: &mut Translator, events: &[(&'static str, Value)]) -> String {
     let mut out = Vec::new();
     translator.open(&mut out);
     for (number, (event, data)) in (1..).zip(events) {
-        translator.tell(Told::made(event, number, data.clone()), &mut out);
+        translator.tell(PublishedEvent::made(event, number, data.clone()), &mut out);
     }
     translator.close(&mut out);
     out.iter().map(|part| format!("{part}\n")).collect()
@@ -23,7 +23,7 @@ fn new() -> Translator {
 }
 
 fn check(events: &[(&'static str, Value)], expected: Expect) {
-    expected.assert_eq(&told(&mut new(), events));
+    expected.assert_eq(&translated(&mut new(), events));
 }
 
 fn step(node_type: &str) -> Value {
@@ -78,7 +78,7 @@ fn thoughts_are_blocks_of_their_own_before_the_text() {
 #[test]
 fn a_reply_with_a_thought_in_its_middle_is_not_told_twice() {
     let (say, think) = (|text: &str| ("token", json!({"delta": text, "publish_reply": true})), json!({"delta": "Hm", "publish_reply": true}));
-    let told = told(&mut new(), &[
+    let told = translated(&mut new(), &[
         ("step_started", step("agent")),
         say("Let me look. "),
         ("reasoning", think),
@@ -97,9 +97,9 @@ fn an_answer_that_begins_again_after_its_process_died_is_told_as_another_text() 
     let lost = crate::model::telling::LOST_TOKENS;
     let events = [(2, "reasoning", "Hm"), (3, "token", "It "), (lost + 4, "reasoning", "Hm"), (lost + 5, "token", "It is "), (lost + 6, "token", "4.")];
     for (number, event, delta) in events {
-        translator.tell(Told::made(event, number, json!({"delta": delta})), &mut out);
+        translator.tell(PublishedEvent::made(event, number, json!({"delta": delta})), &mut out);
     }
-    translator.tell(Told::made("done", lost + 7, json!({"reply": "It is 4."})), &mut out);
+    translator.tell(PublishedEvent::made("done", lost + 7, json!({"reply": "It is 4."})), &mut out);
     translator.close(&mut out);
     let texts = |kind: &str| out.iter().filter(|part| part["type"] == kind).map(|part| format!("{} {}", part["id"], part["delta"])).collect::<Vec<_>>();
     assert_eq!(texts("text-delta"), [r#""text-3" "It ""#, r#""text-10005" "It is ""#, r#""text-10005" "4.""#]);
@@ -188,7 +188,7 @@ fn calls_and_results_are_told_outside_of_text() {
 #[test]
 fn sources_of_a_search_are_told_up_to_twenty() {
     let mut translator = new();
-    let mut told = Told::made("rag_query", 1, json!({"query": "q", "chunk_count": 21}));
+    let mut told = PublishedEvent::made("rag_query", 1, json!({"query": "q", "chunk_count": 21}));
     told.sources = (0..21).map(|n| json!({"n": n, "chunk_id": format!("k{n}"), "document_id": "d", "source_name": "faq.md"})).collect();
     let mut out = Vec::new();
     translator.tell(told, &mut out);
@@ -226,7 +226,7 @@ fn an_approval_ends_the_message_with_requests_for_each_call() {
         {"type":"finish","finishReason":"tool-calls","messageMetadata":{"trace_id":"R","thread_id":"T","status":"awaiting_tool_approval"}}
     "#]]);
     let mut old = Translator { no_approvals: true, ..new() };
-    let text = told(&mut old, &events);
+    let text = translated(&mut old, &events);
     assert!(!text.contains("tool-approval-request") && text.contains("data-awaiting_input"), "{text}");
 }
 
@@ -234,7 +234,7 @@ fn an_approval_ends_the_message_with_requests_for_each_call() {
 fn several_open_pauses_are_told_in_order_with_one_end() {
     let question = json!({"trace_id": "R", "node_id": "ask", "pause_id": "Q", "prompt": "Name?"});
     let again = approval("P", "c1");
-    let text = told(&mut new(), &[approval("P", "c1"), ("human_input_required", question), again]);
+    let text = translated(&mut new(), &[approval("P", "c1"), ("human_input_required", question), again]);
     assert_eq!(text.matches("\"finish\"").count(), 1);
     assert_eq!(text.matches("tool-approval-request").count(), 1, "a pause that is told again is one: {text}");
     assert!(text.contains("\"Q\"") && text.contains("\"tool-calls\""), "{text}");
@@ -269,7 +269,7 @@ fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() 
         {"type":"tool-output-denied","toolCallId":"c3"}
         {"type":"finish-step"}
         {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
-    "#]].assert_eq(&told(&mut translator, &events));
+    "#]].assert_eq(&translated(&mut translator, &events));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn every_end_is_said() {
 #[test]
 fn version_five_is_told_of_refused_calls_as_errors() {
     let mut old = Translator { no_approvals: true, ..new() };
-    let text = told(
+    let text = translated(
         &mut old,
         &[("tool_result", json!({"call_id": "c", "name": "pay", "result": "no", "is_error": false, "skipped": true})), ("done", json!({}))],
     );

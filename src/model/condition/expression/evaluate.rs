@@ -143,7 +143,7 @@ fn written(literal: &Literal) -> Value<'_> {
         Literal::Bool(truth) => Value::Bool(*truth),
         Literal::Int(number) => Value::Int(*number),
         Literal::Float(number) => Value::Float(*number),
-        Literal::Text(text) => Value::Text(Text::Lent(text)),
+        Literal::Text(text) => Value::Text(Text::Borrowed(text)),
     }
 }
 

@@ -146,7 +146,7 @@ fn length<'v>(value: &Value<'v>, _: Given<'v>, meter: &Meter) -> Outcome<Value<'
 }
 
 fn default<'v>(value: &Value<'v>, mut given: Given<'v>, _: &Meter) -> Outcome<Value<'v>> {
-    let other = given.plain.next().unwrap_or(Value::Text(Text::Lent("")));
+    let other = given.plain.next().unwrap_or(Value::Text(Text::Borrowed("")));
     let lax = given.plain.next().is_some_and(|lax| lax.is_true());
     Ok(if matches!(value, Value::Undefined) || (lax && !value.is_true()) { other } else { value.clone() })
 }

@@ -10,8 +10,8 @@ const STRETCH: usize = 32;
 const ROOM: usize = 32 << 20;
 
 /// Why an evaluation ended without a value.
-pub(super) type Trouble = String;
-pub(super) type Outcome<T> = Result<T, Trouble>;
+pub(super) type Problem = String;
+pub(super) type Outcome<T> = Result<T, Problem>;
 
 /// What is left of both.
 pub(super) struct Meter {

@@ -45,12 +45,12 @@ pub(super) fn parse(source: &str) -> Result<Expr, String> {
     match parser.peek() {
         Token::End => Ok(found),
         other @ (Token::Name(_) | Token::Text(_) | Token::Int(_) | Token::Float(_) | Token::Sign(_)) => {
-            Err(format!("unexpected {}, expected the end", told(other)))
+            Err(format!("unexpected {}, expected the end", token_text(other)))
         }
     }
 }
 
-fn told(token: &Token<'_>) -> String {
+fn token_text(token: &Token<'_>) -> String {
     match token {
         Token::Name(name) => format!("`{name}`"),
         Token::Text(_) => "text".to_owned(),
@@ -86,11 +86,11 @@ impl<'s> Parser<'s> {
     }
 
     fn must(&mut self, sign: &'static str) -> Result<(), String> {
-        if self.takes_sign(sign) { Ok(()) } else { Err(format!("unexpected {}, expected `{sign}`", told(self.peek()))) }
+        if self.takes_sign(sign) { Ok(()) } else { Err(format!("unexpected {}, expected `{sign}`", token_text(self.peek()))) }
     }
 
     fn name(&mut self) -> Result<&'s str, String> {
-        let Token::Name(name) = *self.peek() else { return Err(format!("unexpected {}, expected a name", told(self.peek()))) };
+        let Token::Name(name) = *self.peek() else { return Err(format!("unexpected {}, expected a name", token_text(self.peek()))) };
         self.at += 1;
         Ok(name)
     }
@@ -260,7 +260,7 @@ impl<'s> Parser<'s> {
             Token::Name(name) => Literal::Text((*name).into()),
             Token::Int(index) => Literal::Int(*index),
             other @ (Token::Text(_) | Token::Float(_) | Token::Sign(_) | Token::End) => {
-                return Err(format!("unexpected {}, expected identifier or integer", told(other)));
+                return Err(format!("unexpected {}, expected identifier or integer", token_text(other)));
             }
         };
         self.at += 1;
@@ -278,7 +278,7 @@ impl<'s> Parser<'s> {
             } else if parts[colons].is_none() {
                 parts[colons] = Some(self.whole()?);
             } else {
-                return Err(format!("unexpected {}, expected `]`", told(self.peek())));
+                return Err(format!("unexpected {}, expected `]`", token_text(self.peek())));
             }
         }
         match (colons, parts) {
@@ -310,7 +310,7 @@ impl<'s> Parser<'s> {
             Token::Sign("(") => self.parentheses(),
             Token::Sign("[") => Ok(Expr::List(self.list_until("]")?.into())),
             Token::Sign("{") => self.map(),
-            Token::Name(_) | Token::Sign(_) | Token::End => Err(format!("unexpected {}, expected an expression", told(&token))),
+            Token::Name(_) | Token::Sign(_) | Token::End => Err(format!("unexpected {}, expected an expression", token_text(&token))),
         }
     }
 

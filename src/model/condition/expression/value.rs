@@ -23,7 +23,7 @@ pub(super) enum Value<'v> {
 
 #[derive(Clone)]
 pub(super) enum Text<'v> {
-    Lent(&'v str),
+    Borrowed(&'v str),
     Own(Rc<str>),
 }
 
@@ -32,7 +32,7 @@ impl Deref for Text<'_> {
 
     fn deref(&self) -> &str {
         match self {
-            Self::Lent(text) => text,
+            Self::Borrowed(text) => text,
             Self::Own(text) => text,
         }
     }
@@ -40,13 +40,13 @@ impl Deref for Text<'_> {
 
 #[derive(Clone)]
 pub(super) enum List<'v> {
-    Lent(&'v [Json]),
+    Borrowed(&'v [Json]),
     Own(Rc<[Value<'v>]>),
 }
 
 #[derive(Clone)]
 pub(super) enum Fields<'v> {
-    Lent(&'v Map<String, Json>),
+    Borrowed(&'v Map<String, Json>),
     State(&'v State),
     Own(Rc<[(Value<'v>, Value<'v>)]>),
 }
@@ -54,14 +54,14 @@ pub(super) enum Fields<'v> {
 impl<'v> List<'v> {
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Lent(items) => items.len(),
+            Self::Borrowed(items) => items.len(),
             Self::Own(items) => items.len(),
         }
     }
 
     pub(super) fn get(&self, at: usize) -> Option<Value<'v>> {
         match self {
-            Self::Lent(items) => items.get(at).map(Value::lent),
+            Self::Borrowed(items) => items.get(at).map(Value::borrowed),
             Self::Own(items) => items.get(at).cloned(),
         }
     }
@@ -74,7 +74,7 @@ impl<'v> List<'v> {
 impl<'v> Fields<'v> {
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Lent(fields) => fields.len(),
+            Self::Borrowed(fields) => fields.len(),
             Self::State(state) => state.iter().count(),
             Self::Own(fields) => fields.len(),
         }
@@ -83,8 +83,8 @@ impl<'v> Fields<'v> {
     pub(super) fn get(&self, key: &Value<'_>, meter: &Meter) -> Outcome<Option<Value<'v>>> {
         let name = if let Value::Text(name) = key { Some(&**name) } else { None };
         Ok(match self {
-            Self::Lent(fields) => name.and_then(|name| fields.get(name)).map(Value::lent),
-            Self::State(state) => name.and_then(|name| state.get(name)).map(|value| Value::lent(value)),
+            Self::Borrowed(fields) => name.and_then(|name| fields.get(name)).map(Value::borrowed),
+            Self::State(state) => name.and_then(|name| state.get(name)).map(|value| Value::borrowed(value)),
             Self::Own(fields) => {
                 let mut found = None;
                 for (known, value) in fields.iter() {
@@ -100,15 +100,15 @@ impl<'v> Fields<'v> {
     /// All keys with their values.
     pub(super) fn pairs(&self) -> Box<dyn Iterator<Item = (Value<'v>, Value<'v>)> + '_> {
         match self {
-            Self::Lent(fields) => Box::new(fields.iter().map(|(key, value)| (Value::Text(Text::Lent(key)), Value::lent(value)))),
-            Self::State(state) => Box::new(state.iter().map(|(key, value)| (Value::Text(Text::Lent(key)), Value::lent(value)))),
+            Self::Borrowed(fields) => Box::new(fields.iter().map(|(key, value)| (Value::Text(Text::Borrowed(key)), Value::borrowed(value)))),
+            Self::State(state) => Box::new(state.iter().map(|(key, value)| (Value::Text(Text::Borrowed(key)), Value::borrowed(value)))),
             Self::Own(fields) => Box::new(fields.iter().cloned()),
         }
     }
 }
 
 impl<'v> Value<'v> {
-    pub(super) fn lent(value: &'v Json) -> Self {
+    pub(super) fn borrowed(value: &'v Json) -> Self {
         match value {
             Json::Null => Self::None,
             Json::Bool(truth) => Self::Bool(*truth),
@@ -116,9 +116,9 @@ impl<'v> Value<'v> {
                 let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
                 whole.map_or_else(|| Self::Float(number.as_f64().unwrap_or(f64::NAN)), Self::Int)
             }
-            Json::String(text) => Self::Text(Text::Lent(text)),
-            Json::Array(items) => Self::List(List::Lent(items)),
-            Json::Object(fields) => Self::Map(Fields::Lent(fields)),
+            Json::String(text) => Self::Text(Text::Borrowed(text)),
+            Json::Array(items) => Self::List(List::Borrowed(items)),
+            Json::Object(fields) => Self::Map(Fields::Borrowed(fields)),
         }
     }
 

@@ -7,14 +7,14 @@ use super::value::Value;
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Style {
     Shown,
     Json,
 }
 
 /// A value as it is shown.
 pub(super) fn shown(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
-    let mut out = Writer { text: String::new(), counted: 0, way: Way::Shown, meter };
+    let mut out = Writer { text: String::new(), counted: 0, style: Style::Shown, meter };
     match value {
         Value::Undefined => {}
         Value::Text(text) => out.push(text)?,
@@ -25,7 +25,7 @@ pub(super) fn shown(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
 
 /// A value as JSON that can stand in a page.
 pub(super) fn json(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
-    let mut out = Writer { text: String::new(), counted: 0, way: Way::Json, meter };
+    let mut out = Writer { text: String::new(), counted: 0, style: Style::Json, meter };
     out.value(value)?;
     Ok(out.text)
 }
@@ -33,7 +33,7 @@ pub(super) fn json(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
 struct Writer<'m> {
     text: String,
     counted: usize,
-    way: Way,
+    style: Style,
     meter: &'m Meter,
 }
 
@@ -54,13 +54,13 @@ impl Writer<'_> {
 
     fn value(&mut self, value: &Value<'_>) -> Outcome<()> {
         match value {
-            Value::Undefined => self.push(if self.way == Way::Json { "null" } else { "undefined" }),
-            Value::None => self.push(if self.way == Way::Json { "null" } else { "None" }),
-            Value::Bool(truth) => self.push(match (self.way, truth) {
-                (Way::Json, true) => "true",
-                (Way::Json, false) => "false",
-                (Way::Shown, true) => "True",
-                (Way::Shown, false) => "False",
+            Value::Undefined => self.push(if self.style == Style::Json { "null" } else { "undefined" }),
+            Value::None => self.push(if self.style == Style::Json { "null" } else { "None" }),
+            Value::Bool(truth) => self.push(match (self.style, truth) {
+                (Style::Json, true) => "true",
+                (Style::Json, false) => "false",
+                (Style::Shown, true) => "True",
+                (Style::Shown, false) => "False",
             }),
             Value::Int(number) => self.push(&number.to_string()),
             // Inside of lists and maps numbers are short.
@@ -91,7 +91,7 @@ impl Writer<'_> {
     fn quoted(&mut self, text: &str) -> Outcome<()> {
         // What is written may be six times as long.
         self.meter.make(text.len())?;
-        if self.way == Way::Shown {
+        if self.style == Style::Shown {
             self.quoted_as_python(text);
             return self.count();
         }

@@ -20,7 +20,7 @@ const CORRECTED: Duration = Duration::from_secs(5);
 /// What the server's clock said, and what the host's clocks said then.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
-    told: Timestamp,
+    server_time: Timestamp,
     at: Instant,
     wall: SystemTime,
 }
@@ -46,17 +46,17 @@ impl ServerClock {
         let mut best = None;
         for _ in 0..TRIES {
             let asked = Instant::now();
-            let told = session.time()?;
+            let server_time = session.time()?;
             let took = asked.elapsed();
             if best.is_none_or(|(_, _, least)| took < least) {
-                best = Some((told, asked + took / 2, took));
+                best = Some((server_time, asked + took / 2, took));
             }
             if took < QUICK {
                 break;
             }
         }
         let wall = SystemTime::now();
-        *self.0.lock() = best.map(|(told, at, _)| Reading { told, at, wall: wall - at.elapsed() });
+        *self.0.lock() = best.map(|(server_time, at, _)| Reading { server_time, at, wall: wall - at.elapsed() });
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl ServerClock {
     pub(super) fn now(&self) -> Option<Timestamp> {
         let reading = (*self.0.lock())?;
         let since = i64::try_from(reading.at.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Some(Timestamp(reading.told.0.saturating_add(since)))
+        Some(Timestamp(reading.server_time.0.saturating_add(since)))
     }
 
     /// It should be read again.
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_slept_asks_again() {
-        let reading = Reading { told: Timestamp(1), at: Instant::now(), wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) };
+        let reading = Reading { server_time: Timestamp(1), at: Instant::now(), wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) };
         let second = Duration::from_secs(1);
         assert!(reading.is_sound(second, reading.wall + second), "time passed");
         assert!(!reading.is_sound(second, reading.wall + second * 28_800), "the machine slept");

@@ -7,7 +7,7 @@ use crate::store::error::StoreError;
 
 /// What becomes of the transaction in which something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum FailureKind {
     /// Others were in the way: it is taken back and may be done again.
     Again,
     /// The connection is of no use any more.
@@ -15,37 +15,40 @@ pub(super) enum Trouble {
 }
 
 /// What a failure means.
-pub(super) fn of(error: &Error) -> (Option<Trouble>, StoreError) {
+pub(super) fn of(error: &Error) -> (Option<FailureKind>, StoreError) {
     let Some(db) = error.as_db_error() else {
         let lost = error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
         let told = if lost { StoreError::Io(whole(error)) } else { StoreError::Fault(whole(error)) };
-        return (lost.then_some(Trouble::Lost), told);
+        return (lost.then_some(FailureKind::Lost), told);
     };
     let text = db.message();
     let code = db.code();
     let class = code.code().get(..2).unwrap_or_default();
     match *code {
-        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => (Some(Trouble::Again), StoreError::Busy),
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => (Some(FailureKind::Again), StoreError::Busy),
         // The failure before it has the reason.
         SqlState::IN_FAILED_SQL_TRANSACTION => (None, StoreError::Fault(text.to_owned())),
         SqlState::LOCK_NOT_AVAILABLE => (None, locked()),
         // By somebody who administers the server: the session knows when it was the time that a statement may take.
-        SqlState::QUERY_CANCELED => (Some(Trouble::Again), cancelled()),
-        SqlState::TOO_MANY_CONNECTIONS => (Some(Trouble::Lost), StoreError::Crowded(text.to_owned())),
+        SqlState::QUERY_CANCELED => (Some(FailureKind::Again), cancelled()),
+        SqlState::TOO_MANY_CONNECTIONS => (Some(FailureKind::Lost), StoreError::Crowded(text.to_owned())),
         // What this connection is known by or has prepared is not there: another client's connection is behind it now.
         SqlState::DIVISION_BY_ZERO
         | SqlState::INVALID_SQL_STATEMENT_NAME
         | SqlState::DUPLICATE_PSTATEMENT
-        | SqlState::PROTOCOL_VIOLATION => (Some(Trouble::Lost), pooled()),
+        | SqlState::PROTOCOL_VIOLATION => (Some(FailureKind::Lost), pooled()),
         SqlState::DISK_FULL => (None, StoreError::Full),
-        SqlState::READ_ONLY_SQL_TRANSACTION => (Some(Trouble::Lost), read_only()),
+        SqlState::READ_ONLY_SQL_TRANSACTION => (Some(FailureKind::Lost), read_only()),
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => (None, StoreError::Corrupt(text.to_owned())),
         // A plan that a migration of another process made wrong.
-        SqlState::FEATURE_NOT_SUPPORTED => (Some(Trouble::Lost), StoreError::Io(text.to_owned())),
+        SqlState::FEATURE_NOT_SUPPORTED => (Some(FailureKind::Lost), StoreError::Io(text.to_owned())),
         _ => match class {
             "23" => (None, StoreError::Conflict(text.to_owned())),
-            "08" | "57" | "25" => (Some(Trouble::Lost), StoreError::Io(text.to_owned())),
-            "28" | "3D" | "3F" | "42" if is_setup(code) => (Some(Trouble::Lost), StoreError::Place(format!("the database server refused: {text}; check `database.url` and the rights of its user"))),
+            "08" | "57" | "25" => (Some(FailureKind::Lost), StoreError::Io(text.to_owned())),
+            "28" | "3D" | "3F" | "42" if is_setup(code) => (
+                Some(FailureKind::Lost),
+                StoreError::Place(format!("the database server refused: {text}; check `database.url` and the rights of its user")),
+            ),
             _ => (None, StoreError::Fault(format!("a statement failed: {text} [{}]", code.code()))),
         },
     }

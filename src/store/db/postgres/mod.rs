@@ -104,7 +104,7 @@ impl Engine for Postgres {
         Box::new(Reader { engine: self, session: None })
     }
 
-    fn hears(&self) -> bool {
+    fn has_notifications(&self) -> bool {
         true
     }
 
@@ -121,8 +121,8 @@ impl Engine for Postgres {
         crate::store::db::postgres::schema::inspect(&session, &self.settings.prefix)
     }
 
-    fn tell(&self, news: Notification) {
-        self.exchange.tell(news);
+    fn tell(&self, notification: Notification) {
+        self.exchange.tell(notification);
     }
 
     fn exchange(self: Arc<Self>, hear: Listener) -> Option<Box<dyn FnOnce() + Send>> {
@@ -144,7 +144,7 @@ impl Reading for Reader {
         let mut result = self.read(work);
         // A connection that breaks or a statement that is cancelled says nothing of the server, and looking twice does no harm.
         for _ in 1..LOOKS {
-            if result.is_ok() || self.session.as_ref().is_none_or(|open| open.trouble().is_none()) {
+            if result.is_ok() || self.session.as_ref().is_none_or(|open| open.failure_kind().is_none()) {
                 break;
             }
             self.session.take_if(|open| open.lost());

@@ -26,26 +26,26 @@ const RUNS: usize = 200;
 /// The notifications to send.
 #[derive(Default)]
 pub(super) struct Exchange {
-    told: Mutex<Told>,
+    pending: Mutex<PendingNotifications>,
     comes: Notify,
     closed: CancellationToken,
 }
 
 #[derive(Default)]
-struct Told {
+struct PendingNotifications {
     jobs: bool,
     runs: BTreeSet<Id>,
 }
 
 impl Exchange {
-    pub(super) fn tell(&self, news: Notification) {
-        let mut told = self.told.lock();
-        match news {
-            Notification::Jobs => told.jobs = true,
-            Notification::Run(run) => drop(told.runs.insert(run)),
+    pub(super) fn tell(&self, notification: Notification) {
+        let mut pending = self.pending.lock();
+        match notification {
+            Notification::Jobs => pending.jobs = true,
+            Notification::Run(run) => drop(pending.runs.insert(run)),
             Notification::Anything => return,
         }
-        drop(told);
+        drop(pending);
         self.comes.notify_one();
     }
 
@@ -55,10 +55,10 @@ impl Exchange {
 
     /// The messages for what waits.
     fn messages(&self) -> Vec<String> {
-        let told = std::mem::take(&mut *self.told.lock());
-        let runs: Vec<String> = told.runs.iter().map(Id::to_string).collect();
+        let pending = std::mem::take(&mut *self.pending.lock());
+        let runs: Vec<String> = pending.runs.iter().map(Id::to_string).collect();
         let mut messages: Vec<String> = runs.chunks(RUNS).map(|some| some.join(",")).collect();
-        if told.jobs {
+        if pending.jobs {
             messages.push("jobs".to_owned());
         }
         messages
@@ -110,7 +110,7 @@ impl Exchange {
             tokio::select! {
                 heard = receiver.recv() => match heard {
                     Some(note) if note.process_id() == own => {}
-                    Some(note) => heard_of(note.payload(), hear),
+                    Some(note) => deliver(note.payload(), hear),
                     None => return Ok(()),
                 },
                 () = self.comes.notified() => {
@@ -150,7 +150,7 @@ async fn subscribe(client: &Client, prefix: &str) -> Result<(i32, String), Error
     Ok((own, channel))
 }
 
-fn heard_of(payload: &str, hear: &Listener) {
+fn deliver(payload: &str, hear: &Listener) {
     if payload == "jobs" {
         return hear(Notification::Jobs);
     }

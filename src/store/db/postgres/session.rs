@@ -18,7 +18,7 @@ use tokio_postgres::{Client, Error, NoTls, RowStream, SimpleQueryMessage, Statem
 use crate::model::Timestamp;
 use crate::store::db::dialect::{Dialect, translated};
 use crate::store::db::postgres::address::Address;
-use crate::store::db::postgres::fault::Trouble;
+use crate::store::db::postgres::fault::FailureKind;
 use crate::store::db::postgres::value::{Value, type_of};
 use crate::store::db::postgres::{fault, tls};
 use crate::store::db::{Cells, Param, Row};
@@ -42,7 +42,7 @@ pub(in crate::store) struct Session {
     statements: RefCell<HashMap<(usize, usize), Statement>>,
     begun: RefCell<Option<Answer<Vec<SimpleQueryMessage>>>>,
     sent: RefCell<Vec<Answer<()>>>,
-    trouble: Cell<Option<Trouble>>,
+    failure_kind: Cell<Option<FailureKind>>,
     /// A statement of this transaction failed: the server takes all of it back, whatever follows.
     spoiled: Cell<bool>,
     /// The server did not answer in time.
@@ -75,7 +75,7 @@ impl Session {
             statements: RefCell::default(),
             begun: RefCell::default(),
             sent: RefCell::default(),
-            trouble: Cell::new(None),
+            failure_kind: Cell::new(None),
             spoiled: Cell::new(false),
             silent: Cell::new(false),
             patience: Cell::new(Some(ANSWER)),
@@ -112,12 +112,12 @@ impl Session {
 
     /// Nothing more can be done with this connection.
     pub(super) fn lost(&self) -> bool {
-        self.trouble.get() == Some(Trouble::Lost) || self.client.is_closed()
+        self.failure_kind.get() == Some(FailureKind::Lost) || self.client.is_closed()
     }
 
     /// What became of the transaction, when something failed in it.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        if self.lost() { Some(Trouble::Lost) } else { self.trouble.get() }
+    pub(super) fn failure_kind(&self) -> Option<FailureKind> {
+        if self.lost() { Some(FailureKind::Lost) } else { self.failure_kind.get() }
     }
 
     pub(super) fn spoiled(&self) -> bool {
@@ -134,13 +134,13 @@ impl Session {
     }
 
     fn failed(&self, error: &Error, took: Duration) -> StoreError {
-        let (mut trouble, mut told) = fault::of(error);
+        let (mut failure_kind, mut told) = fault::of(error);
         if error.code() == Some(&SqlState::QUERY_CANCELED) && took >= LONGEST.mul_f32(0.9) {
-            (trouble, told) = (None, fault::slow());
+            (failure_kind, told) = (None, fault::slow());
         }
         self.spoiled.set(true);
-        if trouble.is_some() {
-            self.trouble.set(trouble);
+        if failure_kind.is_some() {
+            self.failure_kind.set(failure_kind);
         }
         told
     }
@@ -160,7 +160,7 @@ impl Session {
             Some(Err(error)) => Err(self.failed(&error, asked.elapsed())),
             None => {
                 self.silent.set(true);
-                self.trouble.set(Some(Trouble::Lost));
+                self.failure_kind.set(Some(FailureKind::Lost));
                 Err(StoreError::Io("the database server does not answer".to_owned()))
             }
         }
@@ -190,7 +190,7 @@ impl Session {
 
     /// Begins a transaction; what it is begun with goes out with the first question.
     pub(super) fn begin(&self, how: String) {
-        self.trouble.set(None);
+        self.failure_kind.set(None);
         self.spoiled.set(false);
         self.sent.take();
         let client = Rc::clone(&self.client);

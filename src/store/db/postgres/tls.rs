@@ -17,17 +17,17 @@ use crate::store::error::StoreError;
 /// How connections to a server are encrypted.
 pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, StoreError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions().map_err(told)?;
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions().map_err(error_of)?;
     let config = match trust {
-        Trust::Any => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth(),
-        Trust::Authorities(None) => builder.with_platform_verifier().map_err(told)?.with_no_client_auth(),
+        Trust::Any => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))).with_no_client_auth(),
+        Trust::Authorities(None) => builder.with_platform_verifier().map_err(error_of)?.with_no_client_auth(),
         Trust::Authorities(Some(file)) => builder.with_root_certificates(authorities(file)?).with_no_client_auth(),
     };
     Ok(MakeRustlsConnect::new(config))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
-fn told(error: rustls::Error) -> StoreError {
+fn error_of(error: rustls::Error) -> StoreError {
     StoreError::Place(format!("encryption to the database could not be set up: {error}"))
 }
 
@@ -43,9 +43,9 @@ fn authorities(file: &Path) -> Result<RootCertStore, StoreError> {
 
 /// Takes every certificate, as `sslmode=require` asks; signatures are checked all the same.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::store::db::postgres::fault::Trouble;
+use crate::store::db::postgres::fault::FailureKind;
 use crate::store::db::postgres::session::{Commit, Session};
 use crate::store::db::postgres::{PATIENCE, Postgres};
 use crate::store::db::workers::{Work, Writing, caught};
@@ -118,15 +118,15 @@ impl Writer {
     }
 
     fn taken_back(&mut self, error: StoreError, jobs: usize) -> Tried {
-        let trouble = self.session.as_ref().and_then(Session::trouble);
-        if let Some(open) = self.session.as_ref().filter(|_| trouble != Some(Trouble::Lost)) {
+        let failure_kind = self.session.as_ref().and_then(Session::failure_kind);
+        if let Some(open) = self.session.as_ref().filter(|_| failure_kind != Some(FailureKind::Lost)) {
             let _told_by_the_next_try = open.run("ROLLBACK");
         }
         if let Some(lost) = self.session.take_if(|open| open.lost()) {
             self.left = lost.left_behind();
         }
-        match trouble {
-            Some(Trouble::Again | Trouble::Lost) => Tried::Again(error),
+        match failure_kind {
+            Some(FailureKind::Again | FailureKind::Lost) => Tried::Again(error),
             None if jobs > 1 => Tried::Apart,
             None => Tried::Refused(error),
         }

@@ -57,23 +57,23 @@ impl Trial {
         if self.is_empty() {
             return Ok(graph);
         }
-        let mut trying = Trying::new(graph);
+        let mut trial = TrialGraph::new(graph);
         if let Some(only) = &self.only {
-            trying.leave(only)?;
+            trial.leave(only)?;
         }
         for (node, value) in &self.pins {
-            trying.pin(node, value)?;
+            trial.pin(node, value)?;
         }
         for node in &self.break_before {
-            trying.stop_before(node)?;
+            trial.stop_before(node)?;
         }
-        trying.drop_unreached();
-        Ok(trying.into_graph())
+        trial.drop_unreached();
+        Ok(trial.into_graph())
     }
 }
 
 /// A graph being changed.
-struct Trying {
+struct TrialGraph {
     graph: Value,
     nodes: Vec<Value>,
     edges: Vec<Value>,
@@ -102,7 +102,7 @@ fn written(node: &Value) -> Option<String> {
     Some(named.unwrap_or(key).to_owned())
 }
 
-impl Trying {
+impl TrialGraph {
     fn new(mut graph: Value) -> Self {
         let mut list = |key| match graph.get_mut(key).map(Value::take) {
             Some(Value::Array(items)) => items,

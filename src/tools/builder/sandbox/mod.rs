@@ -16,7 +16,7 @@ const STACK: usize = 1 << 20;
 /// The stack of a script's thread.
 pub(super) const THREAD_STACK: usize = 4 << 20;
 /// The longest text of a failure.
-const TOLD: usize = 2000;
+const ERROR_LENGTH: usize = 2000;
 const PRELUDE: &str = include_str!("../prelude.js");
 
 /// What a script can use of its language. No proxies, no clock of its own, no threads.
@@ -48,7 +48,7 @@ pub(super) enum Failed {
 /// Runs the body of a function of `input`, both given as text; the result as JSON.
 pub(super) fn run(code: &str, input: &str, limit: &Limit) -> Result<String, Failed> {
     let context = open(limit.clone()).map_err(Failed::Threw)?;
-    let result = context.with(|ctx| evaluate(&ctx, code, input, limit).map_err(|error| told(&ctx, error)));
+    let result = context.with(|ctx| evaluate(&ctx, code, input, limit).map_err(|error| error_text(&ctx, error)));
     match result {
         _ if limit.is_over() => Err(Failed::Late),
         Ok(Ok(json)) => Ok(json),
@@ -65,7 +65,7 @@ pub(super) fn problem(code: &str, limit: Limit) -> Option<String> {
     // Code that closes the braces around it, to run when it is read, leaves the label, whose name it cannot hold.
     let label = Sha256::digest(code).iter().fold("end_".to_owned(), |label, byte| format!("{label}{byte:02x}"));
     let labelled = format!("{label}: {{\n{code}\n;break {label}; }}");
-    context.with(|ctx| function(&ctx, &labelled).err().map(|error| told(&ctx, error)))
+    context.with(|ctx| function(&ctx, &labelled).err().map(|error| error_text(&ctx, error)))
 }
 
 fn open(limit: Limit) -> Result<Context, String> {
@@ -92,13 +92,13 @@ fn evaluate(ctx: &Ctx<'_>, code: &str, input: &str, limit: &Limit) -> rquickjs::
     Ok(if fine { Ok(text) } else { Err(text) })
 }
 
-fn told(ctx: &Ctx<'_>, error: rquickjs::Error) -> String {
+fn error_text(ctx: &Ctx<'_>, error: rquickjs::Error) -> String {
     let text = match CaughtError::from_error(ctx, error) {
         CaughtError::Exception(exception) => exception.message().unwrap_or_else(|| "the script failed".into()),
         CaughtError::Value(_) => "the script threw something that is no error, or ran out of its 64 MiB of memory".into(),
         CaughtError::Error(error) => error.to_string(),
     };
-    text.chars().take(TOLD).collect()
+    text.chars().take(ERROR_LENGTH).collect()
 }
 
 #[cfg(test)]

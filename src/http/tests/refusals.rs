@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::facade::{BODY, asking};
-use super::support::{Told, ask, request, studio, with};
+use super::support::{WholeAnswer, ask, request, studio, with};
 use crate::error::Error;
 use crate::http::area::Area;
 use crate::http::problem::Asker;
@@ -14,7 +14,7 @@ fn broken() -> Value {
     json!({"version": 1, "nodes": [{"id": "start_1", "type": "start", "position": {"x": 0, "y": 0}, "data": {}}], "edges": []})
 }
 
-fn issues(told: &Told, at: &str) -> String {
+fn issues(told: &WholeAnswer, at: &str) -> String {
     told.json().pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
@@ -61,12 +61,12 @@ async fn a_fault_of_ours_has_a_number_on_a_page_too() {
     headers.insert("accept", "text/html".parse().expect("a value"));
     let area = Area::of(studio.config(), "/studio/workflows", None, None);
     let asker = Asker::of(studio.config(), &headers, &area, None);
-    let page = Told::of(asker.tell(Error::internal("it broke"))).await;
+    let page = WholeAnswer::of(asker.tell(Error::internal("it broke"))).await;
     let number = page.text().split("HTTP 500 · ").nth(1).and_then(|rest| rest.get(..36));
     assert!(number.is_some_and(|number| uuid::Uuid::parse_str(number).is_ok()), "{}", page.text());
     let named = Asker::of(studio.config(), &headers, &area, None).tell(Error::internal("it broke").with("request_id", "7<8"));
-    assert!(Told::of(named).await.text().contains("HTTP 500 · 7&lt;8"));
-    let told = Told::of(Asker::of(studio.config(), &HeaderMap::new(), &area, None).tell(Error::internal("it broke"))).await;
+    assert!(WholeAnswer::of(named).await.text().contains("HTTP 500 · 7&lt;8"));
+    let told = WholeAnswer::of(Asker::of(studio.config(), &HeaderMap::new(), &area, None).tell(Error::internal("it broke"))).await;
     assert!(told.json()["request_id"].as_str().is_some_and(|id| id.len() == 36));
     let other = ask(&asking(json!({})).await, with(request("POST", "/studio/workflows/none/run/stream", BODY), "accept", "text/html")).await;
     assert!(other.text().contains("HTTP 404</p>"), "{}", other.text());

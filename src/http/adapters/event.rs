@@ -6,7 +6,7 @@ use crate::model::telling::{Frame, LOST_TOKENS};
 
 /// One published event.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct PublishedEvent {
     pub(super) event: &'static str,
     /// Its number in the run.
     pub(super) number: u64,
@@ -15,7 +15,7 @@ pub(super) struct Told {
     pub(super) sources: Vec<Value>,
 }
 
-impl Told {
+impl PublishedEvent {
     pub(super) fn of(frame: &Frame) -> Self {
         let mut text = Vec::new();
         frame.write_data(&mut text);

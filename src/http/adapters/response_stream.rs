@@ -8,7 +8,7 @@ use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::told::Told;
+use super::event::PublishedEvent;
 use super::{Protocol, Translator};
 use crate::engine::{EventStream, Follow, From};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 const PAGE: &str = "100";
 
 /// The response stream of one run, or of several answers to one run.
-pub(super) struct Course {
+pub(super) struct ResponseStream {
     studio: Studio,
     scope: Scope,
     run: String,
@@ -31,7 +31,7 @@ pub(super) struct Course {
     more: Option<mpsc::Receiver<Result<From>>>,
     stage: Stage,
     /// The run is cancelled when its stream breaks.
-    leashed: bool,
+    cancels_on_drop: bool,
 }
 
 /// The text for a reader who was too slow.
@@ -47,9 +47,9 @@ enum Stage {
     Over,
 }
 
-impl Course {
+impl ResponseStream {
     pub(super) fn new(studio: Studio, scope: Scope, run: String, translator: Translator, events: EventStream) -> Self {
-        Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, leashed: false }
+        Self { studio, scope, run, translator, events: events.cut_when_behind(), more: None, stage: Stage::Opening, cancels_on_drop: false }
     }
 
     /// Continues with each answer that follows the first.
@@ -92,12 +92,12 @@ impl Course {
     async fn tell(&mut self, out: &mut Vec<Value>) {
         if let Some(frames) = self.events.next_batch().await {
             for frame in &frames {
-                self.translator.tell(Told::of(frame), out);
+                self.translator.tell(PublishedEvent::of(frame), out);
             }
             return;
         }
         if self.events.was_cut() {
-            self.translator.fail("interrupted", if self.leashed { IS_CANCELLED } else { GOES_ON });
+            self.translator.fail("interrupted", if self.cancels_on_drop { IS_CANCELLED } else { GOES_ON });
             return self.close(Stage::Cut, out).await;
         }
         match self.follow().await {
@@ -132,10 +132,10 @@ impl Course {
 }
 
 /// The response that streams a run.
-pub(super) fn answer(mut course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<CancelOnDrop>) -> Result<Response> {
-    course.leashed = leash.is_some();
-    let silence = sse::Silence::new(settings::heartbeat(course.studio.config()), course.studio.runtime()?);
-    let body = Body::new(sse::EventBody::new(Box::pin(course.into_stream()), slot, leash, silence));
+pub(super) fn answer(mut response_stream: ResponseStream, protocol: Protocol, slot: StreamSlot, cancel_on_drop: Option<CancelOnDrop>) -> Result<Response> {
+    response_stream.cancels_on_drop = cancel_on_drop.is_some();
+    let silence = sse::Silence::new(settings::heartbeat(response_stream.studio.config()), response_stream.studio.runtime()?);
+    let body = Body::new(sse::EventBody::new(Box::pin(response_stream.into_stream()), slot, cancel_on_drop, silence));
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -152,14 +152,14 @@ pub(super) fn answer(mut course: Course, protocol: Protocol, slot: StreamSlot, l
 }
 
 /// The published events of a run up to a number.
-pub(super) async fn past(studio: &Studio, scope: &Scope, run: &str, until: u64) -> Result<Vec<Told>> {
+pub(super) async fn past(studio: &Studio, scope: &Scope, run: &str, until: u64) -> Result<Vec<PublishedEvent>> {
     let (mut told, mut from) = (Vec::new(), From::default());
     while from.after < until {
         let Some(mut events) = studio.events(scope, run, from, Follow::Answer).await? else { break };
         let before = from.after;
         while let Some(frames) = events.next_batch().await {
             from.after = frames.last().map_or(from.after, crate::model::telling::Frame::number);
-            told.extend(frames.iter().filter(|frame| frame.number() <= until).map(Told::of));
+            told.extend(frames.iter().filter(|frame| frame.number() <= until).map(PublishedEvent::of));
             if from.after > until {
                 break;
             }
