@@ -250,16 +250,18 @@ pub fn expire(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, limit: usize) -
 /// A clock is believed as long as it is not further than this from the last moment that is known, in milliseconds: a purge each week is enough.
 pub const LEAP: i64 = 8 * DAY_MS;
 
-/// The last moment that is known: that of the last purge, or of runs that were made since without a gap that is longer than [`LEAP`]; before the first
-/// purge that of the newest run. None where nothing is known, and where a server says what time it is.
+/// The last moment that is known: that of the last purge, or of runs that were made since without a gap that is longer than [`LEAP`]. None where nothing
+/// is known, and where a server says what time it is.
 pub fn known_time(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     if !tx.is_file() {
         return Ok(None);
     }
     let purged = tx.query_one("SELECT value FROM #meta WHERE key = 'purged_at'", params![], |row| Ok(row.text(0)?.parse::<i64>().ok()))?;
-    let Some(mut known) = purged.flatten() else {
-        return Ok(tx.query_one("SELECT id FROM #runs ORDER BY id DESC LIMIT 1", params![], |row| row.id(0))?.map(|id| Timestamp(made_at(id))));
+    let begin = match purged.flatten() {
+        Some(at) => Some(at),
+        None => tx.query_one("SELECT id FROM #runs ORDER BY id LIMIT 1", params![], |row| row.id(0))?.map(made_at),
     };
+    let Some(mut known) = begin else { return Ok(None) };
     loop {
         let within = first_id(known.saturating_add(LEAP));
         let next = tx.query_one("SELECT id FROM #runs WHERE id < $1 ORDER BY id DESC LIMIT 1", params![&within], |row| row.id(0))?;

@@ -114,11 +114,10 @@ async fn killed_at_every_border_of_three_runs_in_a_line() {
             assert_eq!((ended(&trace, "completed"), &trace["trace"]["total_tokens"]), (1, &json!(12)), "border {at}: {trace:#}");
             let (name, own) = (trace["trace"]["input"].to_string(), ended(&trace, "cancelled"));
             let times = server.asked().iter().filter(|asked| name.contains(&format!("\"{asked}\""))).count();
+            // Made again are only calls whose answer was not stored: the one under way, and those that were answered in the same instant.
             assert!((1..=1 + own).contains(&times), "border {at}: {name} was asked {times} times, {own} calls were cut: {:?}", server.asked());
             cut += times - 1;
         }
-        // One that was answered and not yet stored, and the one that took its place.
-        assert!(cut <= 2, "border {at}: only one was under way");
         assert_eq!(server.asked().len(), runs.len() + cut, "border {at}: {:?}", server.asked());
         assert!(server.most() <= 1, "border {at}: one at once");
     }
