@@ -360,8 +360,11 @@ pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Re
     )
 }
 
+/// The run of a turn, and the message of its user as JSON.
+pub type Turn = (Id, Option<Arc<str>>);
+
 /// The run of the last turn that people read on a thread, and the message of a user that it stands under, as JSON.
-pub fn last_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<(Id, Option<Arc<str>>)>, StoreError> {
+pub fn last_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Turn>, StoreError> {
     let thread = thread.text();
     let run = tx.query_one(
         "SELECT run FROM #messages WHERE tenant = $1 AND thread = $2 AND shown = 1 AND role <> 'system' ORDER BY no DESC LIMIT 1",
