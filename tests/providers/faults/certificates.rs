@@ -13,7 +13,7 @@ use wfstudio::studio::Studio;
 
 use super::carriers::{AUTHORITY, Authority, Carrier};
 use super::speech::{Family, everywhere};
-use super::{PATIENT, llm, run, told};
+use super::{PATIENT, end_of, llm, run};
 
 fn family() -> Family {
     everywhere().find(|family| family.provider == "anthropic" && family.carrier == Carrier::Tls2).expect("one")

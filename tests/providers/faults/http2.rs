@@ -13,7 +13,7 @@ use super::frames::{
     CALM, CANCEL, CONTINUATION, DATA, END, END_HEADERS, HEAD, HEADERS, INTERNAL_ERROR, Link, NO_ERROR, PING, REFUSED_STREAM, Raw, SETTINGS,
 };
 use super::speech::{Family, everywhere};
-use super::{AGES, End, IMPATIENT, PATIENT, Patience, ended, llm, run, run_in, studio, told};
+use super::{AGES, End, IMPATIENT, PATIENT, Patience, end_of, ended, llm, run, run_in, studio};
 
 /// Several connections and streams are the point here, not the wire families.
 fn family() -> Family {
