@@ -81,7 +81,9 @@ describe('a conversation', () => {
     const other = new ChatSession('g', null);
     server.on('POST', said, () => stream(BEGAN, 'cut'));
     server.on('GET', tail, () => refusal(503, 'store_unavailable'));
-    server.on('GET', /\/api\/runs\/T/, () => json({ ...run('T', 'completed', { reply: 'Hello' }), steps: [{ superseded: false, warnings }] }));
+    server.on('GET', /\/api\/runs\/T/, () =>
+      json({ ...run('T', 'completed', { reply: 'Hello' }), steps: [{ superseded: false, warnings }] }),
+    );
     void other.send('hi', []);
     await pass(60_000);
     expect(other.store.getState().turns.at(-1)?.warnings).toEqual(warnings);
