@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::CodeAction;
+use super::flags::CodeAction;
 use super::import_problems::Spot;
 use super::incoming::Incoming;
 use super::super::definition_writes::Origin;
