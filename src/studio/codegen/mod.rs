@@ -1,12 +1,12 @@
 //! Owns code in the facade: exports and imports.
 
-mod classes;
 mod definition;
 mod export;
 mod files;
 mod flags;
 mod import;
 mod import_problems;
+mod importable_classes;
 mod incoming;
 pub(super) mod registered;
 mod walk;
