@@ -167,6 +167,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn copies_that_are_made_at_the_same_time_do_not_disturb_each_other() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (room, other) = (FileRoom::new(home.path().join("files")), FileRoom::new(home.path().join("copies")));
+        let keys: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        for key in &keys {
+            room.put("t", key, key.repeat(20_000).as_bytes()).expect("stored");
+        }
+        let copy = || keys.iter().try_for_each(|key| room.copy(&other, "t", key).map(drop));
+        let copied = std::thread::scope(|scope| [(); 3].map(|()| scope.spawn(copy)).map(|copies| copies.join().expect("no panic")));
+        assert!(copied.iter().all(Result::is_ok), "{copied:?}");
+        assert!(keys.iter().all(|key| other.get("t", key).is_ok_and(|bytes| bytes == key.repeat(20_000).as_bytes())));
+        assert_eq!(fs::read_dir(other.folder("t")).expect("a folder").count(), keys.len(), "nothing else is left");
+    }
+
+    #[test]
     fn files_are_kept_apart_by_tenant_and_by_key() {
         let home = tempfile::tempdir().expect("a folder");
         let room = FileRoom::new(home.path().join("deep/files"));

@@ -79,6 +79,26 @@ fn a_purge_holds_others_up_no_longer_than_one_run_or_the_time_that_it_has() {
 }
 
 #[test]
+fn a_run_that_went_on_and_ended_since_it_was_found_is_not_old_any_more() {
+    const DAY: i64 = 86_400_000;
+    write(&memory(), |tx| {
+        for number in [1, 2] {
+            runs::insert(tx, &run(number))?;
+            append(tx, &Append { row: RunUpdate { rested_at: Some(Timestamp(DAY)), ..update("failed") }, ..growth(number, 0, 1) })?;
+        }
+        let (keep, late) = (Retention { runs_days: 5, ..Retention::default() }, Timestamp(10 * DAY));
+        let items = retention::find(tx, &keep, late, &mut Place::default(), 9)?;
+        // Somebody retries the first run, and it completes before the purge comes to it.
+        append(tx, &Append { row: RunUpdate { rested_at: Some(late), ..update("completed") }, ..growth(1, 1, 1) })?;
+        let (purged, done) = retention::remove(tx, &items, &keep, late, Instant::now() + Duration::from_secs(60))?;
+        assert_eq!((purged.runs, done), (1, 2));
+        assert!(runs::get(tx, "t", &id(1))?.is_some_and(|row| row.fence == 1) && runs::get(tx, "t", &id(2))?.is_none());
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn what_was_made_while_a_clock_was_ahead_goes_when_it_is_old_enough() {
     const DAY: i64 = 86_400_000;
     write(&memory(), |tx| {
