@@ -143,14 +143,14 @@ fn time_is_known_as_far_as_runs_follow_each_other() {
 #[test]
 fn a_paused_run_that_a_purge_cancelled_before_it_died_is_removed_by_the_next() {
     write(&memory(), |tx| {
-        for (number, status) in [(1, "cancelled"), (2, "awaiting_input"), (3, "completed")] {
+        for (number, status, fence) in [(1, "cancelled", 2), (2, "awaiting_input", 1), (3, "completed", 2), (5, "cancelled", 4), (6, "awaiting_input", 3)] {
             runs::insert(tx, &run(number))?;
-            append(tx, &Append { row: update(status), ..growth(number, 0, 1) })?;
+            append(tx, &Append { row: RunUpdate { fence, ..update(status) }, ..growth(number, 0, 1) })?;
         }
-        let noted = [1, 2, 3, 4].map(|number| ("t".to_owned(), id(number), 1));
+        let noted = [1, 2, 3, 4, 5, 6].map(|number| ("t".to_owned(), id(number), 1));
         retention::note_leaving(tx, &noted)?;
         retention::note_leaving(tx, &noted)?;
-        assert_eq!(retention::left(tx)?, [("t".to_owned(), id(1))]);
+        assert_eq!(retention::left(tx)?, [("t".to_owned(), id(1))], "one that was answered and cancelled by a person stays");
         let notes = |tx: &mut Tx<'_>| tx.query_one("SELECT COUNT(*) FROM #meta WHERE key LIKE 'leaving:%'", &[], |row| row.count(0));
         assert_eq!(notes(tx)?, Some(2), "what was answered, and what is gone, is forgotten");
         retention::forget_leaving(tx, &noted)?;
