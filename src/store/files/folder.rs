@@ -76,10 +76,15 @@ impl FileRoom {
 
     /// Keeps bytes under a key, whole or not at all.
     pub fn put(&self, tenant: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+        self.put_by_way_of(tenant, key, COMING, bytes)
+    }
+
+    /// The same; until it is whole, the name of the file ends with `coming`.
+    fn put_by_way_of(&self, tenant: &str, key: &str, coming: &str, bytes: &[u8]) -> io::Result<()> {
         let folder = self.folder(tenant);
         make_folder(&folder)?;
         let path = self.path(tenant, key);
-        let coming = path.with_extension(COMING);
+        let coming = path.with_extension(coming);
         let written = write(&coming, bytes).and_then(|()| fs::rename(&coming, &path)).and_then(|()| File::open(&folder)?.sync_all());
         if written.is_err() {
             drop(fs::remove_file(&coming));
@@ -113,11 +118,8 @@ impl FileRoom {
             return Ok(Copied::Before);
         }
         match self.get(tenant, key) {
-            Ok(bytes) => {
-                // An earlier copy may have been interrupted.
-                other.remove(tenant, key)?;
-                other.put(tenant, key, &bytes).map(|()| Copied::Now)
-            }
+            // Other processes may copy it into the same folder now; an earlier copy may have been interrupted.
+            Ok(bytes) => other.put_by_way_of(tenant, key, &format!("{}.{COMING}", uuid::Uuid::new_v4()), &bytes).map(|()| Copied::Now),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Copied::Missing),
             Err(error) => Err(error),
         }
