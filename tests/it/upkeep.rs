@@ -245,6 +245,9 @@ async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
     let (studio, scope) = (&story.bench.studio, Scope::default());
     let upload = Upload { name: Some("note.txt".into()), mime_type: Some("text/plain".into()), kind: None, bytes: "hello".into() };
     let file = studio.upload(&scope, upload).await.expect("a file")["storage_key"].as_str().expect("a key").to_owned();
+    let beside = folder.path().join("copy.sqlite");
+    let refused = studio.backup(&beside).await.map(drop).expect_err("the copy would lose the files that the original deletes");
+    assert!(refused.message.contains("a folder of its own") && !beside.exists(), "{refused}");
     let copy = copies.path().join("monday.sqlite");
     let made = studio.backup(&copy).await.expect("a backup");
     let files = |made: wfstudio::store::upkeep::backup::Backup| made.files.map(|files| (files.folder, files.copied, files.kept, files.missing));

@@ -66,6 +66,12 @@ impl FileRoom {
         worked.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
+    /// Whether another one is the same folder, by whatever path.
+    pub fn is(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|room| fs::canonicalize(&room.path).ok());
+        self.path == other.path || (one.is_some() && one == two)
+    }
+
     fn folder(&self, tenant: &str) -> PathBuf {
         self.path.join(&hex(tenant)[..32])
     }
