@@ -37,6 +37,9 @@ pub enum StoreError {
     /// A turn is running on the thread.
     #[error("a turn is running on this thread; wait for its end or stop it")]
     ThreadBusy(Id),
+    /// The turn that a new one should replace was replaced by another one.
+    #[error("the answer was replaced by another one meanwhile; nothing was changed; load the chat again")]
+    TurnReplaced,
     /// The thread is another entity's.
     #[error("the thread belongs to another agent or workflow")]
     OtherThread,
@@ -94,6 +97,7 @@ impl StoreError {
             | Self::Fenced
             | Self::Conflict(_)
             | Self::ThreadBusy(_)
+            | Self::TurnReplaced
             | Self::OtherThread
             | Self::FileRemoved(_)
             | Self::KeyTaken
@@ -113,6 +117,7 @@ impl StoreError {
             | Self::Fenced
             | Self::Conflict(_)
             | Self::ThreadBusy(_)
+            | Self::TurnReplaced
             | Self::OtherThread
             | Self::FileRemoved(_)
             | Self::KeyTaken
@@ -182,7 +187,7 @@ impl From<StoreError> for Error {
             | StoreError::Crowded(_)
             | StoreError::Unknown
             | StoreError::Io(_) => Kind::StoreUnavailable,
-            StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,
+            StoreError::Fenced | StoreError::Conflict(_) | StoreError::TurnReplaced => Kind::InvalidState,
             StoreError::KeyTaken => Kind::IdempotencyInProgress,
             StoreError::Closed => Kind::ShuttingDown,
             StoreError::Fault(_) => Kind::Internal,

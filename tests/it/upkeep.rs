@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wfstudio::Studio;
 use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::engine::Boundary;
 use wfstudio::model::{Id, Timestamp};
 use wfstudio::store::upkeep::retention::Purged;
 use wfstudio::studio::runs::requests::ResumeRequest;
@@ -214,6 +215,24 @@ async fn a_clock_that_purges_meet_for_eight_days_is_right() {
 }
 
 #[tokio::test]
+async fn a_clock_that_was_set_right_between_two_jumps_is_doubted_anew() {
+    if on_a_server() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let three = three(&story).await;
+    let settings = json!({"worker": {"in_process": false}, "retention": {"runs_days": 10}});
+    for (days, removed) in [(20, None), (22, None), (6, Some(0)), (29, None)] {
+        let studio = later(folder.path(), settings.clone(), days * DAY);
+        let purged = studio.purge(CancellationToken::new()).await.map(|purged| purged.runs).ok();
+        assert_eq!(purged, removed, "day {days}");
+    }
+    assert!(known(&story.bench.studio, &three.over).await);
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
 async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
     if on_a_server() {
         return;
@@ -226,6 +245,9 @@ async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
     let (studio, scope) = (&story.bench.studio, Scope::default());
     let upload = Upload { name: Some("note.txt".into()), mime_type: Some("text/plain".into()), kind: None, bytes: "hello".into() };
     let file = studio.upload(&scope, upload).await.expect("a file")["storage_key"].as_str().expect("a key").to_owned();
+    let beside = folder.path().join("copy.sqlite");
+    let refused = studio.backup(&beside).await.map(drop).expect_err("the copy would lose the files that the original deletes");
+    assert!(refused.message.contains("a folder of its own") && !beside.exists(), "{refused}");
     let copy = copies.path().join("monday.sqlite");
     let made = studio.backup(&copy).await.expect("a backup");
     let files = |made: wfstudio::store::upkeep::backup::Backup| made.files.map(|files| (files.folder, files.copied, files.kept, files.missing));
@@ -249,6 +271,49 @@ async fn a_copy_holds_the_files_and_leaves_what_was_at_work_to_the_original() {
     assert!(told.contains("trace_completed"), "a person decides that it goes on here: {told}");
     assert_eq!(story.trace(&three.working).await["trace"]["status"], "running", "the original goes on");
     let _status = story.cancel(&three.working).await;
+}
+
+/// A clock on which much time passes between two looks: whatever waits to be written is written meanwhile.
+struct Slow(SystemClock);
+
+impl Clock for Slow {
+    fn now(&self) -> Timestamp {
+        std::thread::sleep(Duration::from_millis(20));
+        self.0.now()
+    }
+
+    fn id(&self) -> Id {
+        self.0.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.0.random(into);
+    }
+}
+
+/// Were it stored that a run has begun before it is stored that it rests, it would go on in the copy after a crash between the two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_a_copy_rests_with_the_first_thing_that_is_stored_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let story = Story::of(crate::support::Bench::on_disk(settings.clone(), folder.path()));
+    let queued = story.queue("start -> stop").await;
+    assert_eq!(story.bench.studio.put_runs_to_rest().await.expect("a change"), 1);
+
+    let writes = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (seen, run) = (Arc::clone(&writes), queued.clone());
+    let hook = move |boundary, id: Id, head| {
+        if boundary == Boundary::Before && id.to_string() == run {
+            seen.lock().expect("writes").push(head);
+        }
+    };
+    let options = Options { clock: Some(Arc::new(Slow(SystemClock::default()))), on_append: Some(Arc::new(hook)), ..Options::default() };
+    let path = folder.path().join("studio.sqlite");
+    let studio = Studio::open_with(config(settings, path.to_str().expect("a path")), options).expect("a studio");
+    assert_eq!(studio.world().work().await.expect("a look").map(|run| run.to_string()), Some(queued.clone()));
+    Story::of(crate::support::Bench { studio, scope: Scope::default() }).join(&queued).await;
+    assert_eq!(story.trace(&queued).await["trace"]["error"]["code"], "worker_lost");
+    assert_eq!(*writes.lock().expect("writes"), [1, 1], "the claim, and all that became of it");
 }
 
 #[tokio::test]

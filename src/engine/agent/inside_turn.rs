@@ -197,7 +197,8 @@ impl Speaker<'_> {
                 let missing = async { Err(Fault::new(FaultCode::Internal, "a recorded prompt is missing")) };
                 conversation.sent = self.context.prompt(&name, missing).await?;
                 (conversation.room.most, conversation.room.known) = (None, None);
-                conversation.room.user = end_of_user(&conversation.sent, conversation.room.user);
+                let said = conversation.user_at(&conversation.sent).map(|at| conversation.sent[at].content.as_str());
+                conversation.room.user = said.map_or(conversation.room.user, |said| end_of_user(said, conversation.room.user));
                 conversation.room.overflowed = overflowed.or(conversation.room.overflowed);
                 found = true;
             }
@@ -238,12 +239,13 @@ impl Speaker<'_> {
         let mut now = wanted.before.saturating_sub(real(saved));
         if now > wanted.limit {
             let room = counted(wanted.window.tokens / 2);
-            let saved = Box::pin(self.summarise(number, &mut sent, (conversation.room.user, room), wanted, &mut report, weigh)).await?;
+            let user = conversation.user_at(&sent).map(|at| (at, conversation.room.user));
+            let saved = Box::pin(self.summarise(number, &mut sent, (user, room), wanted, &mut report, weigh)).await?;
             now = now.saturating_sub(real(saved));
         }
         if now > wanted.limit {
             let from = sent.iter().take_while(|message| message.role == Role::System).count();
-            let to = sent.iter().rposition(|message| message.role == Role::User).unwrap_or(from).max(from);
+            let to = conversation.user_at(&sent).unwrap_or(from).max(from);
             let (out, saved) = older_turns(&sent[from..to], counted(now - wanted.limit), weigh);
             sent.drain(from..from + out);
             report.trimmed = out;
@@ -266,12 +268,12 @@ impl Speaker<'_> {
         &self,
         number: u32,
         sent: &mut Vec<Message>,
-        (user, room): (usize, u64),
+        (user, room): (Option<(usize, usize)>, u64),
         wanted: &Wanted,
         report: &mut Report,
         weigh: impl Fn(&Message) -> u64,
     ) -> Result<u64, Fault> {
-        let Some(at) = sent.iter().rposition(|message| message.role == Role::User) else { return Ok(0) };
+        let Some((at, user)) = user else { return Ok(0) };
         let older = older_part(&sent[at + 1..], room, &weigh);
         if older == 0 {
             return Ok(0);
@@ -303,8 +305,7 @@ impl Speaker<'_> {
 
 /// Where the turn's user message ends in a recorded prompt, behind which a summary may lie. The message of now may have another length: a file of it
 /// may be gone since, which it then says.
-fn end_of_user(sent: &[Message], now: usize) -> usize {
-    let Some(content) = sent.iter().rfind(|message| message.role == Role::User).map(|message| &message.content) else { return now };
+fn end_of_user(content: &str, now: usize) -> usize {
     let mark = format!("\n\n{SUMMARY_MARK}");
     let fits = now == content.len() || content.get(now..).is_some_and(|rest| rest.starts_with(&mark));
     if fits { now } else { content.rfind(&mark).unwrap_or(content.len()) }
@@ -336,11 +337,10 @@ mod tests {
     fn a_summary_is_found_behind_a_message_that_had_another_length() {
         let said = "Look.";
         let whole = format!("{said}\n\n{SUMMARY_MARK}\nWhat was found.");
-        let end = |content: &str, now: usize| end_of_user(&[Message::text(Role::User, content), Message::text(Role::Assistant, "ok")], now);
-        assert_eq!(end(&whole, said.len()), said.len());
-        assert_eq!(end(&whole, said.len() + 40), said.len(), "a file that is gone made the message of now longer");
-        assert_eq!(end(said, said.len() + 40), said.len(), "no summary yet");
+        assert_eq!(end_of_user(&whole, said.len()), said.len());
+        assert_eq!(end_of_user(&whole, said.len() + 40), said.len(), "a file that is gone made the message of now longer");
+        assert_eq!(end_of_user(said, said.len() + 40), said.len(), "no summary yet");
         let quoted = format!("I quote:\n\n{SUMMARY_MARK}");
-        assert_eq!(end(&quoted, quoted.len()), quoted.len(), "a person may write it too");
+        assert_eq!(end_of_user(&quoted, quoted.len()), quoted.len(), "a person may write it too");
     }
 }

@@ -122,6 +122,8 @@ pub(super) struct Conversation {
     /// Tools that the model found and is offered from then on.
     pub(super) found: Vec<String>,
     pub(super) room: Room,
+    /// So many of the last messages that are sent were said to the model alone.
+    pub(super) aside: usize,
 }
 
 impl Conversation {
@@ -135,6 +137,13 @@ impl Conversation {
     pub(super) fn tell(&mut self, message: Message) {
         self.room.add(&message);
         self.sent.push(message);
+        self.aside += 1;
+    }
+
+    /// The place of the turn's user message in what is sent.
+    pub(super) fn user_at(&self, sent: &[Message]) -> Option<usize> {
+        let turn = sent.get(..sent.len().saturating_sub(self.aside))?;
+        turn.iter().rposition(|message| message.role == Role::User)
     }
 
     fn push(&mut self, message: Message) {
@@ -152,7 +161,7 @@ impl Speaker<'_> {
         kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref(), &prompt);
         let room = Room::new(self.context, &prompt);
-        let mut conversation = Conversation { sent: prompt, kept, media, found: Vec::new(), room };
+        let mut conversation = Conversation { sent: prompt, kept, media, found: Vec::new(), room, aside: 0 };
         let mut rejected = false;
         let mut number = 1;
         loop {

@@ -191,7 +191,8 @@ impl Fresh {
 
     fn made(&self, world: &World, started: &Started) -> Made {
         let key = self.key.clone().map(|key| (key, started.accepted_json()));
-        Made { row: self.row(world), reply: None, message: thread_messages::beginning(world, &self.run, &self.created_event().message), key }
+        let message = thread_messages::beginning(world, &self.run, &self.created_event().message);
+        Made { row: self.row(world), reply: None, message, key, replaces: self.run.created.replaces }
     }
 
     fn parts(&self) -> Vec<(PartHash, Arc<str>)> {

@@ -66,6 +66,12 @@ impl FileRoom {
         worked.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
+    /// Whether another one is the same folder, by whatever path.
+    pub fn is(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|room| fs::canonicalize(&room.path).ok());
+        self.path == other.path || (one.is_some() && one == two)
+    }
+
     fn folder(&self, tenant: &str) -> PathBuf {
         self.path.join(&hex(tenant)[..32])
     }
@@ -76,10 +82,15 @@ impl FileRoom {
 
     /// Keeps bytes under a key, whole or not at all.
     pub fn put(&self, tenant: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+        self.put_by_way_of(tenant, key, COMING, bytes)
+    }
+
+    /// The same; until it is whole, the name of the file ends with `coming`.
+    fn put_by_way_of(&self, tenant: &str, key: &str, coming: &str, bytes: &[u8]) -> io::Result<()> {
         let folder = self.folder(tenant);
         make_folder(&folder)?;
         let path = self.path(tenant, key);
-        let coming = path.with_extension(COMING);
+        let coming = path.with_extension(coming);
         let written = write(&coming, bytes).and_then(|()| fs::rename(&coming, &path)).and_then(|()| File::open(&folder)?.sync_all());
         if written.is_err() {
             drop(fs::remove_file(&coming));
@@ -113,11 +124,8 @@ impl FileRoom {
             return Ok(Copied::Before);
         }
         match self.get(tenant, key) {
-            Ok(bytes) => {
-                // An earlier copy may have been interrupted.
-                other.remove(tenant, key)?;
-                other.put(tenant, key, &bytes).map(|()| Copied::Now)
-            }
+            // Other processes may copy it into the same folder now; an earlier copy may have been interrupted.
+            Ok(bytes) => other.put_by_way_of(tenant, key, &format!("{}.{COMING}", uuid::Uuid::new_v4()), &bytes).map(|()| Copied::Now),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Copied::Missing),
             Err(error) => Err(error),
         }
@@ -165,6 +173,21 @@ fn write(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_that_are_made_at_the_same_time_do_not_disturb_each_other() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (room, other) = (FileRoom::new(home.path().join("files")), FileRoom::new(home.path().join("copies")));
+        let keys: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        for key in &keys {
+            room.put("t", key, key.repeat(20_000).as_bytes()).expect("stored");
+        }
+        let copy = || keys.iter().try_for_each(|key| room.copy(&other, "t", key).map(drop));
+        let copied = std::thread::scope(|scope| [(); 3].map(|()| scope.spawn(copy)).map(|copies| copies.join().expect("no panic")));
+        assert!(copied.iter().all(Result::is_ok), "{copied:?}");
+        assert!(keys.iter().all(|key| other.get("t", key).is_ok_and(|bytes| bytes == key.repeat(20_000).as_bytes())));
+        assert_eq!(fs::read_dir(other.folder("t")).expect("a folder").count(), keys.len(), "nothing else is left");
+    }
 
     #[test]
     fn files_are_kept_apart_by_tenant_and_by_key() {

@@ -114,6 +114,8 @@ pub struct Made {
     pub message: Option<MessageRow>,
     /// The key of a request that may be sent again, and its answer.
     pub key: Option<(RequestKey, Value)>,
+    /// The run whose turn it is to replace; refused when another run has replaced it.
+    pub replaces: Option<Id>,
 }
 
 /// A run as its owner stored it last. Head and fence prove that no other worker has changed it since.
@@ -203,6 +205,12 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
         && let Some(busy) = threads::busy_with(tx, tenant, &row.thread)?
     {
         return Err(StoreError::ThreadBusy(busy));
+    }
+    // Nobody else replaces it until this run is over: it is the only one at work on its thread.
+    if let Some(replaced) = &made.replaces
+        && threads::is_replaced(tx, tenant, &row.thread, replaced)?
+    {
+        return Err(StoreError::TurnReplaced);
     }
     let begun = Begun { entity: (row.entity_type, &row.entity_id), user_id: row.user_id.as_deref(), message: made.message.as_ref() };
     match threads::begin(tx, tenant, &row.thread, &begun, row.created_at) {

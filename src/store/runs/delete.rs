@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::Id;
+use crate::model::{Id, Timestamp};
 use crate::store::db::{Tx, params};
 use crate::store::error::StoreError;
 use crate::store::files::attachments;
@@ -16,6 +16,16 @@ pub fn claim(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, StoreError
     let claimed = tx.execute(
         "UPDATE #runs SET fence = fence + 1 WHERE id = $1 AND tenant = $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled')",
         params![&run.to_string(), tenant],
+    )?;
+    Ok(claimed > 0)
+}
+
+/// The same for a run that has been at rest since before a time; false if it has been continued since then, also if that has ended.
+pub fn claim_old(tx: &mut Tx<'_>, tenant: &str, run: &Id, before: Timestamp) -> Result<bool, StoreError> {
+    let claimed = tx.execute(
+        "UPDATE #runs SET fence = fence + 1 WHERE id = $1 AND tenant = $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled') \
+         AND rested_at < $3",
+        params![&run.to_string(), tenant, before.0],
     )?;
     Ok(claimed > 0)
 }
@@ -46,7 +56,7 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
         |row| {
             let root = Root {
                 entity: (entity_kind(row.text(2)?)?, row.id(3)?),
-                started_at: row.opt_int(4)?.map(crate::model::Timestamp),
+                started_at: row.opt_int(4)?.map(Timestamp),
             };
             Ok((row.int(0)?, row.truth(1)?, root))
         },

@@ -107,7 +107,7 @@ fn what_may_have_been_stored_is_not_stored_twice() {
 #[test]
 fn a_run_begins_with_what_it_did_once_however_often_it_is_tried() {
     let store = fresh();
-    let made = |number| Some(Box::new(Made { row: run(number), reply: Some("Done.".into()), message: None, key: None }));
+    let made = |number| Some(Box::new(Made { row: run(number), reply: Some("Done.".into()), message: None, key: None, replaces: None }));
     let begins = Append { made: made(1), ..growth(1, 0, 3) };
     for _ in 0..2 {
         let again = begins.clone();
@@ -318,7 +318,7 @@ fn runs_that_begin_together_share_their_parts() {
     write(&store, move |tx| {
         for (number, tenant) in [(1, "t"), (2, "t"), (3, "other")] {
             let row = RunRow { tenant: tenant.into(), thread: id(number + 700), ..run(number) };
-            let made = Some(Box::new(Made { row, reply: None, message: None, key: None }));
+            let made = Some(Box::new(Made { row, reply: None, message: None, key: None, replaces: None }));
             log::append(tx, &Append { made, parts: parts.clone(), tenant: tenant.into(), ..growth(number, 0, 1) })?;
             assert_eq!(parts::of_run(tx, tenant, &id(number))?.len(), 4);
         }

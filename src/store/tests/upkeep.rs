@@ -79,6 +79,26 @@ fn a_purge_holds_others_up_no_longer_than_one_run_or_the_time_that_it_has() {
 }
 
 #[test]
+fn a_run_that_went_on_and_ended_since_it_was_found_is_not_old_any_more() {
+    const DAY: i64 = 86_400_000;
+    write(&memory(), |tx| {
+        for number in [1, 2] {
+            runs::insert(tx, &run(number))?;
+            append(tx, &Append { row: RunUpdate { rested_at: Some(Timestamp(DAY)), ..update("failed") }, ..growth(number, 0, 1) })?;
+        }
+        let (keep, late) = (Retention { runs_days: 5, ..Retention::default() }, Timestamp(10 * DAY));
+        let items = retention::find(tx, &keep, late, &mut Place::default(), 9)?;
+        // Somebody retries the first run, and it completes before the purge comes to it.
+        append(tx, &Append { row: RunUpdate { rested_at: Some(late), ..update("completed") }, ..growth(1, 1, 1) })?;
+        let (purged, done) = retention::remove(tx, &items, &keep, late, Instant::now() + Duration::from_secs(60))?;
+        assert_eq!((purged.runs, done), (1, 2));
+        assert!(runs::get(tx, "t", &id(1))?.is_some_and(|row| row.fence == 1) && runs::get(tx, "t", &id(2))?.is_none());
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn what_was_made_while_a_clock_was_ahead_goes_when_it_is_old_enough() {
     const DAY: i64 = 86_400_000;
     write(&memory(), |tx| {
@@ -123,14 +143,14 @@ fn time_is_known_as_far_as_runs_follow_each_other() {
 #[test]
 fn a_paused_run_that_a_purge_cancelled_before_it_died_is_removed_by_the_next() {
     write(&memory(), |tx| {
-        for (number, status) in [(1, "cancelled"), (2, "awaiting_input"), (3, "completed")] {
+        for (number, status, fence) in [(1, "cancelled", 2), (2, "awaiting_input", 1), (3, "completed", 2), (5, "cancelled", 4), (6, "awaiting_input", 3)] {
             runs::insert(tx, &run(number))?;
-            append(tx, &Append { row: update(status), ..growth(number, 0, 1) })?;
+            append(tx, &Append { row: RunUpdate { fence, ..update(status) }, ..growth(number, 0, 1) })?;
         }
-        let noted = [1, 2, 3, 4].map(|number| ("t".to_owned(), id(number), 1));
+        let noted = [1, 2, 3, 4, 5, 6].map(|number| ("t".to_owned(), id(number), 1));
         retention::note_leaving(tx, &noted)?;
         retention::note_leaving(tx, &noted)?;
-        assert_eq!(retention::left(tx)?, [("t".to_owned(), id(1))]);
+        assert_eq!(retention::left(tx)?, [("t".to_owned(), id(1))], "one that was answered and cancelled by a person stays");
         let notes = |tx: &mut Tx<'_>| tx.query_one("SELECT COUNT(*) FROM #meta WHERE key LIKE 'leaving:%'", &[], |row| row.count(0));
         assert_eq!(notes(tx)?, Some(2), "what was answered, and what is gone, is forgotten");
         retention::forget_leaving(tx, &noted)?;

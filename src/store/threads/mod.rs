@@ -390,6 +390,16 @@ pub fn shows(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<boo
     Ok(found.is_some())
 }
 
+/// Whether the turn that a run added to a thread was replaced, and none that it added since is there.
+pub fn is_replaced(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #messages WHERE tenant = $1 AND thread = $2 AND run = $3 AND role <> 'system' AND meta = $4 LIMIT 1",
+        params![tenant, &thread.text(), &run.text(), REPLACED],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some() && !shows(tx, tenant, thread, run)?)
+}
+
 /// Marks the turn that a run added to a thread as replaced: people no longer read it, and models are no longer sent it. A summary that
 /// was made in that turn stands for older turns, and stays.
 pub(super) fn replace_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<(), StoreError> {

@@ -94,6 +94,13 @@ fn copy_files(database: &CopiedFile, files: &FileRoom, folder: PathBuf) -> Resul
         let listed = database.work(|tx| attachments::in_folder(tx, after, LISTED))?;
         let Some((last, ..)) = listed.last() else { return Ok(told) };
         after = *last;
+        if files.is(&room) {
+            let text = format!(
+                "the uploaded files of the copy would be those of the database, in `{}`, and go with them; give the backup a folder of its own",
+                told.folder.display()
+            );
+            return Err(StoreError::Place(text));
+        }
         for (_, tenant, key) in &listed {
             let copied = files.copy(&room, tenant, key).map_err(|error| {
                 let text = format!("an uploaded file could not be copied to `{}`: {error}; nothing else was changed", told.folder.display());

@@ -218,7 +218,11 @@ pub fn remove(tx: &mut Tx<'_>, items: &[Item], keep: &Retention, now: Timestamp,
         }
         done += 1;
         let (tenant, files) = match item {
-            Item::Run(tenant, run) if delete::claim(tx, tenant, run)? => {
+            Item::Run(tenant, run) => {
+                let before = Timestamp(limits.runs.unwrap_or(i64::MIN));
+                if !delete::claim_old(tx, tenant, run, before)? {
+                    continue;
+                }
                 purged.runs += 1;
                 (tenant, delete::delete(tx, tenant, run)?)
             }
@@ -229,7 +233,7 @@ pub fn remove(tx: &mut Tx<'_>, items: &[Item], keep: &Retention, now: Timestamp,
                 (tenant, files)
             }
             Item::File(tenant, file, used) if attachments::delete_free(tx, tenant, file, *used)? => (tenant, vec![file.clone()]),
-            Item::Run(..) | Item::File(..) => continue,
+            Item::File(..) => continue,
         };
         purged.attachments += files.len() as u64;
         purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
@@ -272,8 +276,9 @@ pub fn known_time(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     }
 }
 
-/// Notes the time of a purge; it never goes back.
+/// Notes the time of a purge; it never goes back. Its clock is believed, so that a doubt about an earlier one says nothing of later ones.
 pub fn note_time(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM #meta WHERE key = 'purge_doubted'", params![])?;
     tx.execute(
         "INSERT INTO #meta AS m (key, value) VALUES ('purged_at', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value \
          WHERE CAST(m.value AS BIGINT) < CAST(excluded.value AS BIGINT)",
@@ -299,10 +304,10 @@ pub fn doubt(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool, StoreError> {
 
 /// Notes paused runs that are about to be cancelled and removed: should this process die between the two, the next purge removes them.
 pub fn note_leaving(tx: &mut Tx<'_>, runs: &[Paused]) -> Result<(), StoreError> {
-    for (tenant, run, _) in runs {
+    for (tenant, run, fence) in runs {
         tx.execute(
-            "INSERT INTO #meta (key, value) VALUES ('leaving:' || $1, $2) ON CONFLICT (key) DO NOTHING",
-            params![&run.to_string(), tenant],
+            "INSERT INTO #meta (key, value) VALUES ('leaving:' || $1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            params![&run.to_string(), &format!("{fence} {tenant}")],
         )?;
     }
     Ok(())
@@ -316,21 +321,23 @@ pub fn forget_leaving(tx: &mut Tx<'_>, runs: &[Paused]) -> Result<(), StoreError
     Ok(())
 }
 
-/// Noted runs that were cancelled and are still there. Notes of those that somebody answered, or that are gone, are forgotten.
+/// Noted runs that were cancelled as they were noted, and are still there. Notes of those that somebody answered, or that are gone, are forgotten.
 pub fn left(tx: &mut Tx<'_>) -> Result<Vec<(String, Id)>, StoreError> {
     let noted = tx.query("SELECT value, substr(key, 9) FROM #meta WHERE key LIKE 'leaving:%'", params![], |row| {
-        Ok((row.text(0)?.to_owned(), row.id(1)?))
+        let (fence, tenant) = row.text(0)?.split_once(' ').unwrap_or_default();
+        Ok((fence.parse::<i64>().unwrap_or(i64::MIN), tenant.to_owned(), row.id(1)?))
     })?;
     let mut left = Vec::new();
-    for (tenant, run) in noted {
-        let status = tx.query_one("SELECT status FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), &tenant], |row| {
-            Ok(row.text(0)?.to_owned())
+    for (fence, tenant, run) in noted {
+        let found = tx.query_one("SELECT status, fence FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), &tenant], |row| {
+            Ok((row.text(0)?.to_owned(), row.int(1)?))
         })?;
-        match status.as_deref() {
-            Some("cancelled") => left.push((tenant, run)),
+        match found.as_ref().map(|(status, now)| (status.as_str(), now.saturating_sub(fence))) {
+            // The cancel was the only thing that happened to it.
+            Some(("cancelled", 1)) => left.push((tenant, run)),
             // Another purge may be about to cancel it.
-            Some("awaiting_input" | "awaiting_tool_approval") => {}
-            _ => forget_leaving(tx, &[(tenant, run, 0)])?,
+            Some(("awaiting_input" | "awaiting_tool_approval", 0)) => {}
+            _ => forget_leaving(tx, &[(tenant, run, fence)])?,
         }
     }
     Ok(left)

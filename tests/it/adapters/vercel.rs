@@ -200,6 +200,24 @@ async fn a_regenerated_answer_is_the_one_that_is_named_or_read_last() {
     assert_eq!(read_on(&story, &thread).await.0, [run(&first), run(&first), run(&fifth), run(&fifth)], "by the id that the thread tells");
 }
 
+/// Two pages show the same chat; what one of them asks for comes too late.
+#[tokio::test]
+async fn a_turn_is_not_replaced_twice() {
+    let story = Story::scripted(json!([{"match": {"contains": "fail"}, "error": "provider_auth", "times": 0}, {"text": "Well.", "times": 0}]));
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let first = post(&story, &path, chat("c", json!([user("one")]))).await;
+    let thread = first.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
+    let failed = post(&story, &path, again("fail", &first.find("start"))).await;
+    assert_eq!(failed.find("finish")["messageMetadata"]["code"], "provider_auth");
+    post(&story, &path, again("one", &first.find("start"))).await;
+    let before = read_on(&story, &thread).await;
+    let late = post(&story, &path, again("one", &failed.find("start"))).await;
+    assert_eq!(late.code(), "409 invalid_state", "{}", late.text);
+    assert_eq!(read_on(&story, &thread).await, before, "a refused request changes nothing");
+    assert_eq!(before.1, json!(2));
+}
+
 /// The id of the last message that people read.
 async fn read_on_message(story: &Story, thread: &str) -> Value {
     let shown = story.bench.studio.thread(&story.bench.scope, thread, wfstudio::studio::ListQuery::default()).await.expect("a thread");

@@ -247,3 +247,17 @@ async fn a_repair_begins_like_the_call_before_it_and_heeds_the_window() {
     assert_eq!((over, bodies.len()), (1, 12), "it is shortened and asked for once more: {:#}", long.trace["trace"]);
     assert!(bodies[11].to_string().len() < bodies[10].to_string().len() && bodies[11]["tools"] == bodies[9]["tools"]);
 }
+
+#[tokio::test]
+async fn a_repair_that_is_shortened_keeps_what_the_user_said() {
+    // Nothing but what the model said itself can be taken out.
+    let plan = Plan { calls: 3, at_once: 1, says: 3000, ..Plan::default() };
+    let whole = shaped(plan.clone(), 10).await.caller.bodies()[3].to_string().len() / 4;
+    let long = shaped(Plan { window: whole + 20, ..plan }, 10).await;
+    let bodies = long.caller.bodies();
+    assert_eq!(long.caller.over.lock().expect("over").len(), 1, "{:#}", long.trace["trace"]);
+    let last = bodies.last().expect("a body")["messages"].as_array().expect("messages").clone();
+    let text = |at: usize| last[at]["content"].as_str().unwrap_or_default();
+    assert!(text(1).starts_with("Go on.") && text(1).contains("They looked at much."), "{last:#?}");
+    assert!(text(last.len() - 2).starts_with("Done") && text(last.len() - 1).starts_with("Your answer does not fit"), "{last:#?}");
+}
