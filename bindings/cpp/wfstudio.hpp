@@ -169,7 +169,9 @@ public:
         } catch (...) {
             message = "the host threw what is no std::exception";
         }
-        call->complete(0, "{\"message\":" + json::quote(message) + ran + "}");
+        if (call->complete(0, "{\"message\":" + json::quote(message) + ran + "}") == STUDIO_INVALID) {
+            call->complete(0, R"({"message":"the failure has no text that the engine reads: UTF-8, at most 16 MiB"})");
+        }
     }
 
     // Notes a call before it is worked on, so that a cancel finds it; false when it was only a cancel.

@@ -15,33 +15,29 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "bindings/node/src/generated.ts"
 WIRE = ROOT / "bindings/node/src/wire.ts"
 # From here, with all that these name.
-ROOTS = ["WorkflowEvents", "ChatEvents", "HostCalls"]
-# How a type is told to the loader. Handles are numbers; buffers are memory that the binding owns.
-KINDS = {
-    "struct studio_engine *": "handle",
-    "struct studio_stream *": "handle",
-    "struct studio_engine **": "outHandle",
-    "struct studio_stream **": "outHandle",
-    "struct studio_buf *": "buffer",
-    "const uint8_t *": "bytes",
-    "const char *": "text",
-    "uint64_t *": "words",
-    "size_t *": "words",
-    "size_t": "size",
-    "int32_t": "int32",
-    "uint32_t": "uint32",
-    "uint64_t": "uint64",
-    "void *": "pointer",
-    "void": "void",
+ROOTS = ["WorkflowEvents", "ChatEvents", "HostCalls", "Problem"]
+# Handles are numbers, buffers are memory that the binding owns, callbacks are not used.
+TYPES = {
+    "struct studio_engine *": "uint64_t ",
+    "struct studio_stream *": "uint64_t ",
+    "struct studio_engine **": "_Out_ uint64_t *",
+    "struct studio_stream **": "_Out_ uint64_t *",
+    "struct studio_buf *": "void *",
+    "size_t *": "uint64_t *",
 }
 LISTS = [("Op", "ops", "Operations of `call`."), ("HostOp", "host_ops", "What a host may be asked."), ("EventName", "events", "Events of runs.")]
 
 
 def functions(abi):
-    callbacks = {one["name"] for one in abi["types"] if one["kind"] == "callback"}
+    callbacks = {one["name"]: "void *" for one in abi["types"] if one["kind"] == "callback"}
+
+    def declared(kind, name):
+        told = (TYPES | callbacks).get(kind, kind)
+        return told + name if told[-1] in " *" else f"{told} {name}"
+
     for one in abi["functions"]:
-        kinds = ["pointer" if parameter["type"] in callbacks else KINDS[parameter["type"]] for parameter in one["parameters"]]
-        yield one["name"], KINDS[one["returns"]], ", ".join(f"'{kind}'" for kind in kinds)
+        parameters = ", ".join(declared(each["type"], each["name"]) for each in one["parameters"])
+        yield one["name"], declared(one["returns"], f"{one['name']}({parameters})")
 
 
 def text(abi):
@@ -54,12 +50,10 @@ def text(abi):
         *(f"  {one['name'].removeprefix('STUDIO_')}: {one['value']}," for one in abi["codes"]),
         "} as const;",
         "",
-        f"export type Kind = {' | '.join(repr(kind) for kind in dict.fromkeys([*KINDS.values()]))};",
-        "",
-        "/** Result and parameters of each function. */",
+        "/** Each function, as koffi reads it. */",
         "export const FUNCTIONS = {",
-        *(f"  {name}: ['{result}', [{kinds}]]," for name, result, kinds in functions(abi)),
-        "} as const satisfies Record<string, readonly [Kind, readonly Kind[]]>;",
+        *(f"  {name}: '{prototype}'," if len(name + prototype) < 133 else f"  {name}:\n    '{prototype}'," for name, prototype in functions(abi)),
+        "} as const;",
     ]
     for name, key, note in LISTS:
         members = "\n".join(f"  | '{one['name']}'" for one in abi[key])
@@ -77,7 +71,7 @@ def wire():
             found.append(name)
             needed += re.findall(r'"#/components/schemas/(\w+)"', json.dumps(schemas[name]))
     part = {"components": {"schemas": {name: schemas[name] for name in found}}}
-    return client.schemas(part).replace("client.py", "node.py").replace("the shapes on the wire", "the data of events and the calls to the host")
+    return client.schemas(part).replace("client.py", "node.py").replace("the shapes on the wire", "the data of events, the calls to the host and problems")
 
 
 def keep(path, made):

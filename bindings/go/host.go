@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
+
+const longest = 10_000 // of the text of a failure
 
 // ErrUnwanted is the cause of a tool's context when its result is no longer wanted.
 var ErrUnwanted = errors.New("studio: the result of this call is no longer wanted")
@@ -70,13 +73,25 @@ func (h *host) end() { h.stop(ErrUnwanted) }
 // Answer declares that the application answers an op, such as HostGate or HostSecretGet.
 func (s *Studio) Answer(op string, answer Answer) error {
 	h := &s.host
+	return h.change(func() {
+		if h.answers[op] == nil {
+			h.ops = append(h.ops, op)
+		}
+		h.answers[op] = answer
+	})
+}
+
+// change has the engine told what changed. What it refuses is taken back: the engine still has what was declared before.
+func (h *host) change(made func()) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if _, has := h.answers[op]; !has {
-		h.ops = append(h.ops, op)
+	ops, tools, answers := h.ops, h.tools, maps.Clone(h.answers)
+	made()
+	err := h.declare()
+	if err != nil {
+		h.ops, h.tools, h.answers = ops, tools, answers
 	}
-	h.answers[op] = answer
-	return h.declare()
+	return err
 }
 
 // declare tells the engine all that is answered; the lock is held.
@@ -85,7 +100,7 @@ func (h *host) declare() error {
 	if len(h.tools) > 0 {
 		ops = append([]string{HostToolCall}, ops...)
 	}
-	text, err := json.Marshal(map[string]any{"ops": ops, "tools": append([]declaration{}, h.tools...)})
+	text, err := json.Marshal(map[string]any{"ops": ops, "tools": append([]declaration{}, h.tools...)}) // a list, also when it is empty
 	if err != nil {
 		return fmt.Errorf("studio: declaration: %w", err)
 	}
@@ -176,6 +191,7 @@ func (c *HostCall) finish(ctx context.Context, answer Answer) {
 		}
 	}
 	failure.Message = err.Error()
+	failure.Message = failure.Message[:min(len(failure.Message), longest)] // the engine reads no more than 16 MiB
 	text, _ := json.Marshal(failure)
 	_ = c.complete(0, text)
 }

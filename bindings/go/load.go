@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 // Variable names the library by an absolute path; then no other is looked for.
@@ -218,3 +219,21 @@ func replace(path string, content []byte) error {
 	}
 	return os.Rename(file.Name(), path)
 }
+
+// buffer is studio_buf: bytes of the library.
+type buffer struct {
+	data          *byte
+	length, space uintptr
+}
+
+// take copies the bytes and gives the buffer back; nil when there are none.
+func (l *library) take(b *buffer) []byte {
+	if b.data == nil {
+		return nil
+	}
+	bytes := append([]byte(nil), unsafe.Slice(b.data, b.length)...)
+	l.bufFree(b)
+	return bytes
+}
+
+func start(bytes []byte) *byte { return unsafe.SliceData(bytes) }

@@ -193,3 +193,15 @@ func TestTheMountIsWhereTheConfigurationSays(t *testing.T) {
 		}
 	}
 }
+
+func TestAHeaderOfTheApplicationIsReplacedNotRepeated(t *testing.T) {
+	s := open_(t, "headers.sqlite")
+	handler := s.Handler(Marks{Gate: func(*http.Request) bool { return true }})
+	answer := httptest.NewRecorder()
+	answer.Header().Set("Content-Type", "text/html")
+	answer.Header().Set("X-Own", "1")
+	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/studio/api/workflows", nil))
+	if types := answer.Header().Values("Content-Type"); len(types) != 1 || types[0] == "text/html" || answer.Header().Get("X-Own") != "1" {
+		t.Fatal(answer.Header())
+	}
+}

@@ -90,14 +90,24 @@ type Stream struct {
 	handle  uint64
 	news    chan struct{}
 	idle    func() // before it is waited; may be nil
+	rest    []byte // read, and not told yet
 	closing sync.Once
 }
 
 // Events gives what is still to come. Another loop may go on where one was left.
 func (t *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var rest []byte
 		for {
+			for {
+				frame, more, whole := bytes.Cut(t.rest, []byte("\n\n"))
+				if !whole {
+					break
+				}
+				t.rest = more
+				if event, is := parsed(frame); is && !yield(event, nil) {
+					return
+				}
+			}
 			code, batch, err := t.next(ctx)
 			if err != nil {
 				yield(Event{}, err)
@@ -106,19 +116,8 @@ func (t *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 			if code == codeEnd {
 				return
 			}
-			if code != codeOk {
-				continue // the head: there is none that events need
-			}
-			rest = append(rest, batch...)
-			for {
-				frame, more, whole := bytes.Cut(rest, []byte("\n\n"))
-				if !whole {
-					break
-				}
-				rest = more
-				if event, is := parsed(frame); is && !yield(event, nil) {
-					return
-				}
+			if code == codeOk { // else the head: there is none that events need
+				t.rest = append(t.rest, batch...)
 			}
 		}
 	}

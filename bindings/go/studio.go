@@ -13,7 +13,6 @@ import (
 	"os"
 	"sync"
 	"time"
-	"unsafe"
 )
 
 // Config has the configuration keys, dotted ones nested.
@@ -223,21 +222,3 @@ func (s *Studio) spread(timeout int32) bool {
 		timeout = 0
 	}
 }
-
-// buffer is studio_buf: bytes of the library.
-type buffer struct {
-	data          *byte
-	length, space uintptr
-}
-
-// take copies the bytes and gives the buffer back; nil when there are none.
-func (l *library) take(b *buffer) []byte {
-	if b.data == nil {
-		return nil
-	}
-	bytes := append([]byte(nil), unsafe.Slice(b.data, b.length)...)
-	l.bufFree(b)
-	return bytes
-}
-
-func start(bytes []byte) *byte { return unsafe.SliceData(bytes) }

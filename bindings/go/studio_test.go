@@ -455,3 +455,51 @@ func exiting(t *testing.T, how string) {
 		select {}
 	}
 }
+
+func TestALoopGoesOnWhereAnotherWasLeft(t *testing.T) {
+	s := open_(t, "left.sqlite")
+	echo(t, s)
+	want := len(events(t, s, "echo"))
+	stream, err := s.Start(Run{Workflow: "echo", Message: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	time.Sleep(300 * time.Millisecond) // all that is told comes at once
+	var found []Event
+	for more := true; more; {
+		more = false
+		for event, err := range stream.Events(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, more = append(found, event), true
+			break
+		}
+	}
+	if len(found) != want || found[want-1].Name != EventTraceCompleted {
+		t.Fatal(eventsText(found))
+	}
+}
+
+func TestWhatWasRefusedIsNotDeclaredAgain(t *testing.T) {
+	s := open_(t, "refused.sqlite")
+	if err := s.Answer("gates", func(context.Context, *HostCall) (any, error) { return nil, nil }); err == nil {
+		t.Fatal("there is no such call")
+	}
+	if err := Tool(s, "fine", func(context.Context, struct{}) (string, error) { return "fine", nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFailureOfManyWordsIsTold(t *testing.T) {
+	s := open_(t, "long.sqlite")
+	if err := Tool(s, "long", func(context.Context, struct{}) (string, error) { return "", errors.New(strings.Repeat("ü", 9<<20)) }, Timeout(5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, "long", "tool", object{"tool_ref": "host:long"})
+	began := time.Now()
+	if found := events(t, s, "long"); named(found, EventTraceFailed) == nil || time.Since(began) > 4*time.Second {
+		t.Fatal(time.Since(began), len(eventsText(found)))
+	}
+}

@@ -58,7 +58,7 @@ namespace WfStudio.AspNetCore
                 Method = from.Method,
                 Target = string.IsNullOrEmpty(target) || target[0] != '/' ? from.PathBase + from.Path + from.QueryString : target,
                 Headers = from.Headers.SelectMany(header => header.Value.Select(value => new KeyValuePair<string, string>(header.Key, value))).ToList(),
-                Body = from.ContentLength > 0 || from.Headers.ContainsKey("Transfer-Encoding") || from.ContentLength == null && HttpMethods.IsPost(from.Method) ? from.Body : null,
+                Body = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true ? from.Body : null, // HTTP/2 has no header that says it
             };
             marks(request);
             var gone = context.RequestAborted;
@@ -66,6 +66,7 @@ namespace WfStudio.AspNetCore
             {
                 using var answer = await studio.HttpAsync(request, gone).ConfigureAwait(false);
                 context.Response.StatusCode = answer.Status;
+                foreach (var header in answer.Headers) context.Response.Headers.Remove(header.Key); // what middleware has set is replaced, not repeated
                 foreach (var header in answer.Headers) context.Response.Headers.Append(header.Key, header.Value);
                 for (byte[] piece; (piece = await answer.NextAsync().ConfigureAwait(false)) != null;)
                 {

@@ -163,6 +163,13 @@ namespace WfStudio
             if (failure != null) call.Complete(0, Json.Write(failure));
         }
 
+        // The engine reads no more than 16 MiB; and the text of a failure may fail itself.
+        static string Text(Exception failure)
+        {
+            try { return failure.Message.Length > 10000 ? failure.Message.Substring(0, 10000) : failure.Message; }
+            catch (Exception) { return failure.GetType().Name; }
+        }
+
         // Gives the result to the engine, or the failure to the caller.
         internal static async Task<Dictionary<string, object>> Worked(HostCall call, Func<HostCall, Task<object>> answer)
         {
@@ -177,9 +184,9 @@ namespace WfStudio
             }
             catch (Exception failure)
             {
-                if (!returned || call.Op != HostOp.ToolCall) return new Dictionary<string, object> { { "message", failure.Message } };
+                if (!returned || call.Op != HostOp.ToolCall) return new Dictionary<string, object> { { "message", Text(failure) } };
                 // A tool that ran must not look like one that failed: whoever reads that calls it again.
-                var text = "the tool ran, but its result could not be written as JSON (" + failure.Message + "): return texts, finite numbers, lists and objects, at most 16 MiB";
+                var text = "the tool ran, but its result could not be written as JSON (" + Text(failure) + "): return texts, finite numbers, lists and objects, at most 16 MiB";
                 return new Dictionary<string, object> { { "message", text }, { "ran", true } };
             }
         }

@@ -219,6 +219,11 @@ static class Tests
         }
     }
 
+    sealed class Mute : Exception
+    {
+        public override string Message { get { throw new InvalidOperationException("no text"); } }
+    }
+
     static void AToolThatRanIsNotToldAsOneThatFailed()
     {
         using (var studio = Opened("ran"))
@@ -234,6 +239,8 @@ static class Tests
             Check(Written(studio, HostOp.ToolCall, () => double.NaN).Contains("\"ran\":true"), "a tool ran");
             Check(!Written(studio, HostOp.Gate, () => double.NaN).Contains("\"ran\""), "a gate is no tool");
             Check(!Written(studio, HostOp.ToolCall, () => throw new Exception("the till is empty")).Contains("\"ran\""), "a tool failed");
+            Check(Written(studio, HostOp.ToolCall, () => throw new Mute()).Contains("Mute"), "a failure whose text fails");
+            Check(Written(studio, HostOp.ToolCall, () => throw new Exception(new string('x', 17 * 1024 * 1024))).Length < 20000, "a failure of many words");
         }
     }
 

@@ -48,7 +48,7 @@ export class Engine {
     this.#open();
     const told = json(declaration);
     const code: number = this.native.functions.studio_host_set(this.handle, told, told.length, null, null, null);
-    if (code < 0) throw new StudioError(code);
+    if (code < 0) throw new StudioError(code, 'this is no declaration of a host: a call has another name, or a tool is told wrongly');
   }
 
   /** Has a call answered; the process stays alive meanwhile. */

@@ -1,16 +1,10 @@
 /** Owns the errors of this package: refusals of the library with their problem document, and a library that cannot be loaded. */
 
 import { CODES } from './generated.js';
+import type { ProblemBody } from './wire.js';
 
 /** A problem document (RFC 9457) of the studio. */
-export interface Problem {
-  code?: string;
-  title?: string;
-  status?: number;
-  detail?: string;
-  errors?: Record<string, string[]>;
-  [member: string]: unknown;
-}
+export type Problem = Partial<ProblemBody> & { [member: string]: unknown };
 
 const NAMES = new Map<number, string>(Object.entries(CODES).map(([name, code]) => [code, name]));
 

@@ -23,37 +23,39 @@ export const CODES = {
   BUSY: -13,
 } as const;
 
-export type Kind = 'handle' | 'outHandle' | 'buffer' | 'bytes' | 'text' | 'words' | 'size' | 'int32' | 'uint32' | 'uint64' | 'pointer' | 'void';
-
-/** Result and parameters of each function. */
+/** Each function, as koffi reads it. */
 export const FUNCTIONS = {
-  studio_abi_version: ['uint32', []],
-  studio_version: ['text', []],
-  studio_buf_free: ['void', ['buffer']],
-  studio_engine_open: ['int32', ['bytes', 'size', 'outHandle', 'buffer']],
-  studio_engine_shared: ['int32', ['text', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_engine_close: ['int32', ['handle', 'uint32']],
-  studio_shutdown: ['void', ['uint32']],
-  studio_call: ['int32', ['handle', 'text', 'bytes', 'size', 'buffer']],
-  studio_run: ['int32', ['handle', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_resume: ['int32', ['handle', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_trace: ['int32', ['handle', 'bytes', 'size', 'buffer']],
-  studio_usage: ['int32', ['handle', 'bytes', 'size', 'buffer']],
-  studio_http: ['int32', ['handle', 'bytes', 'size', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_host_set: ['int32', ['handle', 'bytes', 'size', 'pointer', 'pointer', 'pointer']],
-  studio_host_next: ['int32', ['handle', 'int32', 'buffer']],
-  studio_host_complete: ['int32', ['handle', 'uint64', 'int32', 'bytes', 'size']],
-  studio_log_set: ['int32', ['pointer', 'pointer', 'pointer']],
-  studio_start: ['int32', ['handle', 'text', 'bytes', 'size', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_ready: ['int32', ['handle', 'int32', 'words', 'size', 'words']],
-  studio_engine_fd: ['int32', ['handle']],
-  studio_stream_next: ['int32', ['handle', 'int32', 'buffer']],
-  studio_stream_next_batch: ['int32', ['handle', 'int32', 'size', 'buffer']],
-  studio_stream_fd: ['int32', ['handle']],
-  studio_stream_on_event: ['int32', ['handle', 'pointer', 'pointer', 'pointer']],
-  studio_stream_cancel: ['int32', ['handle']],
-  studio_stream_close: ['int32', ['handle']],
-} as const satisfies Record<string, readonly [Kind, readonly Kind[]]>;
+  studio_abi_version: 'uint32_t studio_abi_version()',
+  studio_version: 'const char *studio_version()',
+  studio_buf_free: 'void studio_buf_free(void *buffer)',
+  studio_engine_open: 'int32_t studio_engine_open(const uint8_t *config, size_t len, _Out_ uint64_t *out, void *err)',
+  studio_engine_shared:
+    'int32_t studio_engine_shared(const char *shared, const uint8_t *config, size_t len, _Out_ uint64_t *out, void *err)',
+  studio_engine_close: 'int32_t studio_engine_close(uint64_t engine, uint32_t timeout_ms)',
+  studio_shutdown: 'void studio_shutdown(uint32_t timeout_ms)',
+  studio_call: 'int32_t studio_call(uint64_t engine, const char *op, const uint8_t *request, size_t len, void *out)',
+  studio_run: 'int32_t studio_run(uint64_t engine, const uint8_t *request, size_t len, _Out_ uint64_t *out, void *err)',
+  studio_resume: 'int32_t studio_resume(uint64_t engine, const uint8_t *request, size_t len, _Out_ uint64_t *out, void *err)',
+  studio_trace: 'int32_t studio_trace(uint64_t engine, const uint8_t *request, size_t len, void *out)',
+  studio_usage: 'int32_t studio_usage(uint64_t engine, const uint8_t *query, size_t len, void *out)',
+  studio_http:
+    'int32_t studio_http(uint64_t engine, const uint8_t *head, size_t head_len, const uint8_t *body_in, size_t body_len, _Out_ uint64_t *body_out, void *head_out)',
+  studio_host_set:
+    'int32_t studio_host_set(uint64_t engine, const uint8_t *ops_json, size_t len, void *host, void *user_data, void *destroy)',
+  studio_host_next: 'int32_t studio_host_next(uint64_t engine, int32_t timeout_ms, void *out)',
+  studio_host_complete: 'int32_t studio_host_complete(uint64_t engine, uint64_t call_id, int32_t ok, const uint8_t *data, size_t len)',
+  studio_log_set: 'int32_t studio_log_set(void *log, void *user_data, void *destroy)',
+  studio_start:
+    'int32_t studio_start(uint64_t engine, const char *op, const uint8_t *request, size_t len, const uint8_t *body, size_t body_len, _Out_ uint64_t *out, void *err)',
+  studio_ready: 'int32_t studio_ready(uint64_t engine, int32_t timeout_ms, uint64_t *handles, size_t room, uint64_t *count)',
+  studio_engine_fd: 'int32_t studio_engine_fd(uint64_t engine)',
+  studio_stream_next: 'int32_t studio_stream_next(uint64_t stream, int32_t timeout_ms, void *out)',
+  studio_stream_next_batch: 'int32_t studio_stream_next_batch(uint64_t stream, int32_t timeout_ms, size_t max_bytes, void *out)',
+  studio_stream_fd: 'int32_t studio_stream_fd(uint64_t stream)',
+  studio_stream_on_event: 'int32_t studio_stream_on_event(uint64_t stream, void *on, void *user_data, void *destroy)',
+  studio_stream_cancel: 'int32_t studio_stream_cancel(uint64_t stream)',
+  studio_stream_close: 'int32_t studio_stream_close(uint64_t stream)',
+} as const;
 
 /** Operations of `call`. */
 export type Op =

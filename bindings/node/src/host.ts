@@ -66,15 +66,9 @@ export class Host {
       if (engine.complete(id, 1, JSON.stringify(result) ?? 'null') === CODES.INVALID) throw new Error('the engine does not read it');
     } catch (failed) {
       const said = messageOf(failed);
-      fail(
-        engine,
-        id,
-        !returned
-          ? { message: said }
-          : op === 'tool.call'
-            ? unwritten(said)
-            : { message: `the answer could not be written as JSON: ${said}` },
-      );
+      if (!returned) fail(engine, id, said);
+      else if (op === 'tool.call') fail(engine, id, unwritten(said), true);
+      else fail(engine, id, `the answer could not be written as JSON: ${said}`);
     } finally {
       clearTimeout(late);
       this.#calls.delete(id);
@@ -127,18 +121,13 @@ async function last(answered: unknown, tell: (chunk: unknown) => boolean): Promi
 }
 
 /** A tool that ran must not look like one that failed: whoever reads that calls it again. */
-function unwritten(why: string): { message: string; ran: true } {
-  const message = `the tool ran, but its result could not be written as JSON (${why}): return text without halves of characters, finite numbers, lists and objects, at most 16 MiB`;
-  return { message, ran: true };
-}
-
-function fail(engine: Engine, id: number, failure: { message: string; ran?: true }): void {
-  engine.complete(id, 0, JSON.stringify({ ...failure, message: whole(failure.message.slice(0, LONGEST)) }));
+function unwritten(why: string): string {
+  return `the tool ran, but its result could not be written as JSON (${why}): return text without halves of characters, finite numbers, lists and objects, at most 16 MiB`;
 }
 
 /** Without halves of characters, which are no JSON: the engine would refuse the text, and nobody would answer. */
-function whole(text: string): string {
-  return text.replace(/[\ud800-\udfff]/gu, '\ufffd');
+function fail(engine: Engine, id: number, said: string, ran?: true): void {
+  engine.complete(id, 0, JSON.stringify({ message: said.slice(0, LONGEST).replace(/[\ud800-\udfff]/gu, '\ufffd'), ran }));
 }
 
 function messageOf(failed: unknown): string {

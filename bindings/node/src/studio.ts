@@ -30,11 +30,6 @@ export interface RunRequest {
   [member: string]: Json;
 }
 
-interface Opened {
-  config: string;
-  studio: Studio;
-}
-
 const OPENED = Symbol.for('wfstudio.studios');
 const CLOSE_MS = 10_000;
 
@@ -51,7 +46,7 @@ export class Studio {
 
   /** Opens the studio of this process. Whoever opens the same database again, as a module does that is loaded anew, gets the same studio. */
   static async open(config: Config = {}): Promise<Studio> {
-    const opened = ((globalThis as { [OPENED]?: Map<string, Opened> })[OPENED] ??= new Map());
+    const opened = ((globalThis as { [OPENED]?: Map<string, { config: string; studio: Studio }> })[OPENED] ??= new Map());
     const [key, told] = [JSON.stringify(config.database ?? null), JSON.stringify(config)];
     const known = opened.get(key);
     if (known && !known.studio.closed) {
@@ -163,14 +158,17 @@ export class Studio {
   }
 
   #undeclared(): this {
-    if (this.#declared) queueMicrotask(() => this.#declare());
+    // For runs of others. What is refused is thrown by the next use.
+    if (this.#declared)
+      void Promise.resolve()
+        .then(() => this.#declare())
+        .catch(() => {});
     this.#declared = false;
     return this;
   }
 
   #declare(): void {
-    if (this.#declared) return;
+    if (!this.#declared) this.#engine.declare(this.#host.declaration());
     this.#declared = true;
-    this.#engine.declare(this.#host.declaration());
   }
 }

@@ -10,11 +10,7 @@ export interface Watch {
   end(): void;
 }
 
-interface BunSocket {
-  ref(): void;
-  unref(): void;
-  end(): void;
-}
+type BunSocket = Record<'ref' | 'unref' | 'end', () => void>;
 interface BunRuntime {
   connect(options: { fd: number; socket: Record<string, (...values: never[]) => void> }): Promise<BunSocket>;
 }

@@ -1,4 +1,4 @@
-/** Owns the data of events and the calls to the host. Made by `bindings/generate/node.py`; do not edit. */
+/** Owns the data of events, the calls to the host and problems. Made by `bindings/generate/node.py`; do not edit. */
 
 export type ChatEventDone = {
   trace_id: string;
@@ -710,6 +710,17 @@ export type PendingTool = {
   call_id: string;
   /** The slug of the MCP server that gets the call, and no other one. Absent for tools of no server, and in runs of earlier versions. */
   server?: string;
+};
+
+export type ProblemBody = {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  message: string;
+  errors?: Record<string, string[]>;
+  request_id?: string;
 };
 
 export type StoredFile = {

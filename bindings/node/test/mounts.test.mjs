@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import { connect as connect2, createServer as createServer2 } from 'node:http2';
 import net from 'node:net';
 import test from 'node:test';
 import compression from 'compression';
 import express from 'express';
 import { mount } from '../dist/http/express.js';
 import { handler } from '../dist/http/fetch.js';
+import { listener } from '../dist/http/node.js';
 import { calling, gate, opened, until } from './opened.mjs';
 
 const FRAMEWORKS = ['http', 'express', 'fastify', 'koa', 'nest', 'fetch'];
@@ -241,4 +243,19 @@ test('a closed studio answers 503', async (t) => {
   assert.equal(answer.status, 503);
   assert.equal((await answer.json()).status, 503);
   await until(async () => (await fetch(`${base}/own/page`)).ok);
+});
+
+test('a body of HTTP/2, whose length nobody says, is read', async (t) => {
+  const { studio } = await opened(t);
+  const server = createServer2(listener(studio, { gate: true }));
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const client = connect2(`http://127.0.0.1:${server.address().port}`);
+  t.after(() => client.close());
+  const request = client.request({ ':method': 'POST', ':path': '/studio/workflows/refund/run/stream', 'content-type': 'application/json' });
+  request.write('{"message":');
+  request.end('"Please refund order A-100"}');
+  let told = '';
+  for await (const part of request.setEncoding('utf8')) told += part;
+  assert.match(told, /event: human_input_required|event: tool_approval_required|event: trace_/, told);
 });

@@ -338,3 +338,11 @@ test('the same database is one studio in a process', async (t) => {
   await next.close();
   t.after(remove);
 });
+
+test('what the engine refuses of a host is thrown by the next use, and ends no process', async (t) => {
+  const { studio } = await opened(t);
+  assert.equal((await studio.call('health')).status, 'ok');
+  studio.answer('gates', () => ({ allow: true }));
+  await new Promise((done) => setTimeout(done, 20));
+  for (let turn = 0; turn < 2; turn++) await assert.rejects(studio.call('health'), /declar/);
+});

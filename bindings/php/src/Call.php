@@ -12,12 +12,8 @@ final class Call
     private bool $cancelled = false;
 
     /** @param array<string, mixed> $payload */
-    public function __construct(
-        private readonly Calls $from,
-        public readonly int $id,
-        public readonly string $op,
-        public readonly array $payload,
-    ) {
+    public function __construct(private readonly Calls $from, public readonly int $id, public readonly string $op, public readonly array $payload)
+    {
     }
 
     /** @return array<string, mixed> */

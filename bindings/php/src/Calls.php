@@ -108,7 +108,12 @@ abstract class Calls
             $this->complete($call->id, self::DONE, $result);
         } catch (\Throwable $thrown) {
             $said = $thrown instanceof Failure ? $thrown->getMessage() : $thrown::class . ': ' . $thrown->getMessage();
-            $this->fail($call, $ran ? self::unwritten($thrown, $said) : $said, $ran);
+            if ($ran) {
+                // A tool that ran must not look like one that failed: whoever reads that calls it again.
+                $why = $thrown instanceof InvalidError ? 'the engine does not read it' : $said;
+                $said = "the tool ran, but its result could not be written as JSON ($why): return text in UTF-8, finite numbers and arrays, at most 16 MiB";
+            }
+            $this->complete($call->id, self::FAILED, ['message' => mb_substr(mb_scrub($said), 0, 10_000)] + ($ran ? ['ran' => true] : []));
         }
         unset(self::$underWay[$call->id]);
     }
@@ -142,17 +147,5 @@ abstract class Calls
         if ($call->isCancelled()) {
             throw new Failure('the call was cancelled before it began; nothing was done');
         }
-    }
-
-    /** A tool that ran must not look like one that failed: whoever reads that calls it again. */
-    private static function unwritten(\Throwable $thrown, string $said): string
-    {
-        $why = $thrown instanceof InvalidError ? 'the engine does not read it' : $said;
-        return "the tool ran, but its result could not be written as JSON ($why): return text in UTF-8, finite numbers and arrays, at most 16 MiB";
-    }
-
-    private function fail(Call $call, string $message, bool $ran): void
-    {
-        $this->complete($call->id, self::FAILED, ['message' => mb_substr(mb_scrub($message), 0, 10_000)] + ($ran ? ['ran' => true] : []));
     }
 }

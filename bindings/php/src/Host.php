@@ -18,11 +18,11 @@ final class Host
     /** @var array<string, \Closure> */
     private array $answers = [];
 
-    /** @var array<string, mixed> */
-    private array $classes = [];
+    /** @var array<string, mixed> definitions by class */
+    public array $classes = [];
 
-    /** @var array<string, mixed> */
-    private array $schemas = [];
+    /** @var array<string, mixed> by name */
+    public array $schemas = [];
 
     /** @param array<string, mixed> $declaration */
     public function tool(string $name, callable $tool, array $declaration): void
@@ -34,17 +34,6 @@ final class Host
     public function answer(string $op, callable $answer): void
     {
         $this->answers[$op] = \Closure::fromCallable($answer);
-    }
-
-    /** @param array<string, mixed> $definition */
-    public function register(string $class, array $definition): void
-    {
-        $this->classes[$class] = $definition;
-    }
-
-    public function schema(string $name, mixed $schema): void
-    {
-        $this->schemas[$name] = $schema;
     }
 
     public function declaration(): string

@@ -9,6 +9,9 @@ namespace Studio;
 /** Finds one library. Every source can be given, so that each rule can be tested. */
 final class Loader
 {
+    /** The scope of `ffi.preload`. */
+    public const SCOPE = 'WFSTUDIO';
+
     /** @var list<string> */
     private array $tried = [];
 
@@ -25,6 +28,24 @@ final class Loader
     {
         $system = PHP_OS_FAMILY === 'Darwin' ? 'libwfstudio.1.dylib' : 'libwfstudio.so.1';
         return new self(getenv('WFSTUDIO_LIBRARY') ?: null, dirname(__DIR__) . '/native', $system, self::target());
+    }
+
+    /** The functions: preloaded, or those of the library that is found. */
+    public static function library(): \FFI
+    {
+        if (!extension_loaded('ffi')) {
+            throw new UnsupportedPlatform('the extension `ffi` of PHP is not there: install it (Debian has it in php-common, docker-php-ext-install ffi)');
+        }
+        try {
+            return \FFI::scope(self::SCOPE);
+        } catch (\FFI\Exception) {
+            // It was not preloaded.
+        }
+        try {
+            return \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
+        } catch (\FFI\Exception $refused) {
+            throw new UnsupportedPlatform("ext-ffi does not let this program load the library: {$refused->getMessage()}. Set `ffi.enable=1`, or see `vendor/bin/wfstudio php-ini`");
+        }
     }
 
     /** The path or name to open, after it was opened and looked at. */

@@ -9,26 +9,17 @@ namespace Studio;
 /** The library in this process. */
 final class Native
 {
-    /** The scope of `ffi.preload`. */
-    public const SCOPE = 'WFSTUDIO';
-
     private static ?\FFI $library = null;
 
     public static function library(): \FFI
     {
-        return self::$library ??= self::ending(self::load());
+        return self::$library ??= self::ending(Loader::library());
     }
 
     /** Opens an engine; with a name, the one of that name in this process. */
     public static function open(string $config, ?string $name): int
     {
-        $out = self::library()->new('uint64_t');
-        $problem = self::library()->new('studio_buf');
-        $code = $name === null
-            ? self::library()->studio_engine_open($config, strlen($config), \FFI::addr($out), \FFI::addr($problem))
-            : self::library()->studio_engine_shared($name, $config, strlen($config), \FFI::addr($out), \FFI::addr($problem));
-        self::check($code, self::take($problem));
-        return $out->cdata;
+        return $name === null ? self::made('studio_engine_open', $config, strlen($config)) : self::made('studio_engine_shared', $name, $config, strlen($config));
     }
 
     public static function close(int $engine, int $milliseconds): int
@@ -39,17 +30,14 @@ final class Native
     /** Declares what the host answers; calls are fetched. */
     public static function declare(int $engine, string $declaration): void
     {
-        self::check(self::library()->studio_host_set($engine, $declaration, strlen($declaration), null, null, null), '');
+        $code = self::library()->studio_host_set($engine, $declaration, strlen($declaration), null, null, null);
+        self::check($code, 'this is no declaration of a host: a call has another name, or a tool is told wrongly');
     }
 
     /** Begins an operation and gives its stream. */
     public static function start(int $engine, string $operation, string $request, string $body = ''): int
     {
-        $out = self::library()->new('uint64_t');
-        $problem = self::library()->new('studio_buf');
-        $code = self::library()->studio_start($engine, $operation, $request, strlen($request), $body, strlen($body), \FFI::addr($out), \FFI::addr($problem));
-        self::check($code, self::take($problem));
-        return $out->cdata;
+        return self::made('studio_start', $engine, $operation, $request, strlen($request), $body, strlen($body));
     }
 
     /**
@@ -59,9 +47,7 @@ final class Native
      */
     public static function next(int $stream, int $milliseconds): array
     {
-        $out = self::library()->new('studio_buf');
-        $code = self::library()->studio_stream_next_batch($stream, $milliseconds, 0, \FFI::addr($out));
-        return [$code, self::take($out)];
+        return self::filled('studio_stream_next_batch', $stream, $milliseconds, 0);
     }
 
     /**
@@ -71,9 +57,7 @@ final class Native
      */
     public static function nextCall(int $engine, int $milliseconds): array
     {
-        $out = self::library()->new('studio_buf');
-        $code = self::library()->studio_host_next($engine, $milliseconds, \FFI::addr($out));
-        return [$code, self::take($out)];
+        return self::filled('studio_host_next', $engine, $milliseconds);
     }
 
     public static function complete(int $engine, int $call, int $kind, string $answer): int
@@ -98,28 +82,26 @@ final class Native
         }
     }
 
-    private static function take(\FFI\CData $buffer): string
+    /**
+     * Calls a function whose last parameter is a buffer: its code, and what was in the buffer.
+     *
+     * @return array{int, string}
+     */
+    private static function filled(string $function, mixed ...$given): array
     {
+        $buffer = self::library()->new('studio_buf');
+        $code = self::library()->$function(...[...$given, \FFI::addr($buffer)]);
         $bytes = $buffer->len > 0 ? \FFI::string($buffer->data, $buffer->len) : '';
         self::library()->studio_buf_free(\FFI::addr($buffer));
-        return $bytes;
+        return [$code, $bytes];
     }
 
-    private static function load(): \FFI
+    /** The same for a function that makes something: its handle. */
+    private static function made(string $function, mixed ...$given): int
     {
-        if (!extension_loaded('ffi')) {
-            throw new UnsupportedPlatform('the extension `ffi` of PHP is not there: install it (Debian has it in php-common, docker-php-ext-install ffi)');
-        }
-        try {
-            return \FFI::scope(self::SCOPE);
-        } catch (\FFI\Exception) {
-            // It was not preloaded.
-        }
-        try {
-            return \FFI::cdef(Abi::FUNCTIONS, Loader::standard()->find());
-        } catch (\FFI\Exception $refused) {
-            throw new UnsupportedPlatform("ext-ffi does not let this program load the library: {$refused->getMessage()}. Set `ffi.enable=1`, or see `vendor/bin/wfstudio php-ini`");
-        }
+        $out = self::library()->new('uint64_t');
+        self::check(...self::filled($function, ...[...$given, \FFI::addr($out)]));
+        return $out->cdata;
     }
 
     /** After a fatal error or an `exit` nothing else runs in this request: neither `finally` nor destructors. */

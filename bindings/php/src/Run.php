@@ -22,8 +22,11 @@ final class Run implements \IteratorAggregate
     {
         try {
             while (($piece = $this->stream->read()) !== null) {
-                if ($piece[0] === Abi::OK) {
-                    yield from self::events($piece[1]);
+                foreach ($piece[0] === Abi::OK ? explode("\n\n", $piece[1]) : [] as $frame) {
+                    $event = self::event($frame);
+                    if ($event !== null) {
+                        yield $event;
+                    }
                 }
             }
         } finally {
@@ -42,18 +45,13 @@ final class Run implements \IteratorAggregate
         $this->stream->close();
     }
 
-    /** @return \Generator<int, Event> */
-    private static function events(string $frames): \Generator
+    private static function event(string $frame): ?Event
     {
-        foreach (explode("\n\n", $frames) as $frame) {
-            $fields = [];
-            foreach (explode("\n", $frame) as $line) {
-                [$name, $value] = explode(': ', $line, 2) + [1 => ''];
-                $fields[$name] = $value;
-            }
-            if (isset($fields['event'])) {
-                yield new Event($fields['event'], json_decode($fields['data'], true, 512, JSON_THROW_ON_ERROR), $fields['id'] ?? null, $fields['data']);
-            }
+        $fields = [];
+        foreach (explode("\n", $frame) as $line) {
+            [$name, $value] = explode(': ', $line, 2) + [1 => ''];
+            $fields[$name] = $value;
         }
+        return isset($fields['event']) ? new Event($fields['event'], json_decode($fields['data'], true, 512, JSON_THROW_ON_ERROR), $fields['id'] ?? null, $fields['data']) : null;
     }
 }

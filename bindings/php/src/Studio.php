@@ -47,15 +47,8 @@ final class Studio
     }
 
     /** Makes a callable a tool. Its arguments come by name; without `inputSchema` that of its signature is declared. */
-    public function tool(
-        string $name,
-        callable $tool,
-        ?string $description = null,
-        bool $requireApproval = false,
-        bool $idempotent = false,
-        ?int $timeoutMs = null,
-        array|object|null $inputSchema = null,
-    ): self {
+    public function tool(string $name, callable $tool, ?string $description = null, bool $requireApproval = false, bool $idempotent = false, ?int $timeoutMs = null, array|object|null $inputSchema = null): self
+    {
         $declaration = ['description' => $description ?? '', 'require_approval' => $requireApproval, 'idempotent' => $idempotent, 'timeout_ms' => $timeoutMs, 'input_schema' => $inputSchema];
         $this->host->tool($name, $tool, array_filter($declaration, fn (mixed $said): bool => $said !== null));
         return $this->changed();
@@ -71,7 +64,7 @@ final class Studio
     /** A schema by name, for nodes and agents that refer to it. */
     public function schema(string $name, mixed $schema): self
     {
-        $this->host->schema($name, $schema);
+        $this->host->schemas[$name] = $schema;
         return $this->changed();
     }
 
@@ -82,7 +75,7 @@ final class Studio
             if (array_intersect([StudioWorkflow::class, StudioAgent::class, StudioTool::class], class_implements($class) ?: []) === []) {
                 throw new \InvalidArgumentException("$class implements none of StudioWorkflow, StudioAgent, StudioTool");
             }
-            $this->host->register($class, $class::definition());
+            $this->host->classes[$class] = $class::definition();
         }
         return $this->changed();
     }
@@ -156,21 +149,7 @@ final class Studio
     /** Works on queued runs and answers their calls until SIGTERM or SIGINT, or `$seconds` have passed. */
     public function work(?float $seconds = null): void
     {
-        $on = true;
-        if (extension_loaded('pcntl')) {
-            pcntl_async_signals(true);
-            foreach ([SIGTERM, SIGINT] as $signal) {
-                pcntl_signal($signal, function () use (&$on): void {
-                    $on = false;
-                });
-            }
-        }
-        $this->call(Abi::OP_START);
-        $queue = new Queue($this->engine(), $this->host);
-        $ending = $seconds === null ? INF : microtime(true) + $seconds;
-        while ($on && microtime(true) < $ending) {
-            $queue->step(250);
-        }
+        (new Console\Work($this->engine(), $this->host))->until($seconds ?? INF, fn () => $this->call(Abi::OP_START));
         $this->close();
     }
 

@@ -12,6 +12,7 @@ use Studio\ConflictError;
 use Studio\Event;
 use Studio\Failure;
 use Studio\InvalidError;
+use Studio\Loader;
 use Studio\Native;
 use Studio\NotFoundError;
 use Studio\Run;
@@ -93,6 +94,20 @@ final class EngineTest extends TestCase
         self::assertSame([['A-100', 25]], $this->refunds);
         self::assertSame('completed', $this->studio->trace($asked->data['trace_id'])['trace']['status']);
         self::assertIsArray($this->studio->usage(run: $asked->data['trace_id']));
+    }
+
+    public function testEventsAreCountedToTheEnd(): void
+    {
+        $events = iterator_to_array($this->slow(fn () => usleep(300_000)));
+        self::assertSame(['thread', 'trace_completed'], [reset($events)->name, end($events)->name]);
+        self::assertSame(range(0, count($events) - 1), array_keys($events));
+    }
+
+    public function testWhatTheEngineRefusesOfAHostSaysSo(): void
+    {
+        $this->expectException(InvalidError::class);
+        $this->expectExceptionMessage('declaration');
+        $this->studio->answer('gates', fn () => null)->call('health');
     }
 
     public function testErrorsCarryCodeStatusAndProblem(): void
@@ -348,7 +363,7 @@ final class EngineTest extends TestCase
 
     public function testFfiMayBePreloaded(): void
     {
-        file_put_contents("$this->folder/preload.h", '#define FFI_SCOPE "' . Native::SCOPE . "\"\n#define FFI_LIB \"" . getenv('WFSTUDIO_LIBRARY') . "\"\n" . Abi::FUNCTIONS);
+        file_put_contents("$this->folder/preload.h", '#define FFI_SCOPE "' . Loader::SCOPE . "\"\n#define FFI_LIB \"" . getenv('WFSTUDIO_LIBRARY') . "\"\n" . Abi::FUNCTIONS);
         $options = ['-d', 'opcache.enable_cli=1', '-d', 'ffi.enable=preload', '-d', "ffi.preload=$this->folder/preload.h", '-d', 'opcache.preload=' . dirname(__DIR__) . '/src/preload.php', '-d', 'opcache.preload_user=root'];
         putenv('WFSTUDIO_LIBRARY=/none');
         try {

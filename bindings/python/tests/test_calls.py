@@ -120,6 +120,41 @@ def test_a_tool_that_raises_is_told_as_one_that_failed():
     assert answered("tool.call", till) == (0, {"message": "TypeError: the till is empty"})
 
 
+def test_a_failure_whose_text_fails_is_told_all_the_same():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    def till(**_):
+        raise Mute
+
+    assert answered("tool.call", till) == (0, {"message": "Mute"})
+
+
+def test_who_may_enter_does_not_wait_behind_models():
+    host, engine, written, told = wfstudio.Host(workers=4), Told(), threading.Event(), threading.Event()
+    host.answers("provider.chat")(lambda _: written.wait(20))
+    host.answers("gate")(lambda _: told.set())
+    calls = Calls(host, engine)
+    try:
+        for number in range(8):
+            calls.take({"op": "provider.chat", "call_id": number, "payload": {}})
+        calls.take({"op": "gate", "call_id": 9, "payload": {}})
+        assert told.wait(5)
+    finally:
+        written.set()
+        calls.close()
+
+
+def test_what_was_refused_is_not_declared_again(tmp_path):
+    studio = wfstudio.Studio(config(tmp_path))
+    with pytest.raises(wfstudio.StudioError.Failed):
+        studio.answers("gates")(lambda _: None)
+    studio.tool(name="left", input_schema={"type": "object"})(lambda **_: "left")
+    assert [tool["name"] for tool in studio.host.declaration()["tools"]] == ["left"]
+    studio.shutdown()
+
+
 def test_studios_of_one_name_are_one_engine_with_the_tools_of_both(tmp_path):
     first, second = (wfstudio.Studio(config(tmp_path), name="one") for _ in range(2))
     first.tool(name="left", input_schema={"type": "object"})(lambda **_: "from the left")

@@ -230,3 +230,10 @@ def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(kind, whole):
     with pytest.raises(wfstudio.StudioError.Failed):
         asyncio.run(asgi._tell(told, LoopBroken(), send))
     assert sent[-1]["more_body"]
+
+
+def test_a_body_whose_length_nobody_says_is_read():
+    """HTTP/2 needs neither of the headers that say so in HTTP/1.1."""
+    scope = {"type": "http", "method": "POST", "http_version": "2", "headers": []}
+    assert asgi.has_body(scope) and not asgi.has_body({**scope, "method": "GET"}) and not asgi.has_body({**scope, "http_version": "1.1"})
+    assert not asgi.has_body({**scope, "headers": [(b"content-length", b"0")]})

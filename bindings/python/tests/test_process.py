@@ -100,6 +100,31 @@ def test_every_worker_of_a_server_that_forks_answers_with_its_own_tools(gunicorn
     assert process.wait(30) == 0, process.stdout.read().decode()
 
 
+FORKED = """
+import json, os, sys
+import wfstudio
+
+studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
+studio.call("health")
+if os.fork() == 0:
+    studio.shutdown()
+    os._exit(0)
+idle = os.wait()[1]
+if os.fork() == 0:
+    # As a module does that only a worker loads.
+    studio.tool(name="whoami")(os.getpid)
+    studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
+    reply = list(studio.run(workflow="who", message="x"))[-1].data["reply"]
+    os._exit(0 if reply == str(os.getpid()) else 7)
+print(idle, os.wait()[1], flush=True)
+"""
+
+
+def test_a_child_declares_tools_before_it_uses_the_studio_and_ends_without_its_use(program):
+    process, told = program(FORKED)
+    assert told == "0 0", process.communicate()[1]
+
+
 def test_green_threads_go_on_while_streams_are_silent(gunicorn):
     _, port = gunicorn("--workers", "1", "--worker-class", "gevent", TAKES="6")
     ask(port, "/studio/api/workflows", workflow())

@@ -73,9 +73,11 @@ def head_of(scope):
 
 
 def has_body(scope):
-    """A body follows the head."""
+    """A body follows the head, or may: HTTP/2 has no header that says it."""
     names = {name: value for name, value in scope["headers"]}
-    return b"transfer-encoding" in names or names.get(b"content-length", b"0") != b"0"
+    if b"transfer-encoding" in names or b"content-length" in names:
+        return names.get(b"content-length") != b"0"
+    return scope.get("http_version", "1.1") >= "2" and scope["method"] not in ("GET", "HEAD")
 
 
 async def _body(receive, limit):

@@ -1,6 +1,7 @@
 """Owns the host's side in Python: functions that answer what the engine asks. Plain ones run on threads, ``async def`` on the event loop."""
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 import json
@@ -70,9 +71,9 @@ class Host:
         def declare(function):
             called = name or function.__name__
             schema = {} if "input_schema" in declaration else {"input_schema": _schema.of_function(function)}
-            self._tools[called] = function
-            self._declared[called] = {"name": called, "description": inspect.getdoc(function) or "", **schema, **declaration}
-            self._tell()
+            with self._changing():
+                self._tools[called] = function
+                self._declared[called] = {"name": called, "description": inspect.getdoc(function) or "", **schema, **declaration}
             return function
 
         return declare
@@ -82,8 +83,8 @@ class Host:
         as chunks, its ``return`` is the result; of an async generator the last value is the result."""
 
         def declare(function):
-            self._answers[op] = function
-            self._tell()
+            with self._changing():
+                self._answers[op] = function
             return function
 
         return declare
@@ -103,9 +104,17 @@ class Host:
         """Has ``declare`` called when something was added."""
         self._changed.append(declare)
 
-    def _tell(self):
-        for declare in self._changed:
-            declare()
+    @contextlib.contextmanager
+    def _changing(self):
+        """What is refused is taken back: later declarations are not to be refused for it."""
+        before = dict(self._tools), dict(self._declared), dict(self._answers)
+        yield
+        try:
+            for declare in self._changed:
+                declare()
+        except BaseException:
+            self._tools, self._declared, self._answers = before
+            raise
 
     def has(self, op, name):
         """Whether this host answers it."""
@@ -169,7 +178,11 @@ class Hosts:
             told["tools"].update({tool["name"]: tool for tool in one["tools"]})
             told["schemas"].update(one["schemas"])
             told["classes"].update(one["classes"])
-        self._engine.declare(json.dumps({**told, "ops": list(told["ops"]), "tools": list(told["tools"].values())}))
+        try:
+            self._engine.declare(json.dumps({**told, "ops": list(told["ops"]), "tools": list(told["tools"].values())}))
+        except StudioError as refused:
+            if getattr(refused, "code", 0) != g.FORKED:  # a child of a fork declares with its first use
+                raise
 
     def take_call(self, text):
         """Hands a call on; never waits."""
@@ -224,10 +237,7 @@ class Calls:
     def __init__(self, host, engine, loop=None, studio=None):
         self.host, self._engine, self._loop = host, engine, loop
         self._studio = weakref.ref(studio) if studio is not None else None
-        self._running, self._lock = {}, threading.Lock()
-        self._pool = _Threads(host.workers, "wfstudio-tool")
-        # Who may enter, secrets and cancels are not to wait behind tools that take their time.
-        self._quick = _Threads(4, "wfstudio-answer")
+        self._running, self._pools, self._lock = {}, {}, threading.Lock()
 
     def use_loop(self, loop):
         """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
@@ -244,11 +254,11 @@ class Calls:
     def close(self):
         """Ends what still runs: its answers are not wanted any more."""
         with self._lock:
-            running = list(self._running.values())
+            running, pools = list(self._running.values()), list(self._pools.values())
         for call in running:
             call.cancel()
-        self._pool.end()
-        self._quick.end()
+        for pool in pools:
+            pool.end()
 
     def cancel(self, number):
         """Tells a call that its answer is not wanted any more, if it is one of these."""
@@ -262,7 +272,8 @@ class Calls:
         call = Call(told)
         with self._lock:
             self._running[call.id] = call
-        pool = self._pool if call.op == g.HOST_TOOL_CALL else self._quick
+            # Threads for each op: who may enter does not wait behind tools and models that take their time.
+            pool = self._pools.get(call.op) or self._pools.setdefault(call.op, _Threads(self.host.workers, f"wfstudio-{call.op}"))
         try:
             pool.submit(self._answer, call)
         except RuntimeError:
@@ -366,7 +377,10 @@ async def _with(call, work):
 
 
 def _text(failure):
-    return str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
+    try:
+        return str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
+    except Exception:  # its own text fails
+        return type(failure).__name__
 
 
 def _failed(text, **more):

@@ -272,7 +272,7 @@ class Studio:
             try:
                 self._opened.engine.shutdown(int(timeout * 1000))
             except Failed as failure:
-                if failure.code not in (g.CLOSED, g.BAD_HANDLE):  # closed by another studio of that name
+                if failure.code not in (g.CLOSED, g.BAD_HANDLE, g.FORKED):  # closed by another studio of that name; the parent's
                     raise
             finally:
                 self._opened.calls.close()

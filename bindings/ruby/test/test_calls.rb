@@ -78,6 +78,36 @@ class TestCalls < StudioTest
     pool.close
   end
 
+  def test_threads_that_calls_have_ended_are_made_anew
+    pool = WfStudio::Pool.new(1, "test")
+    2.times { pool.call { Thread.exit } }
+    sleep 0.1
+    ran = Thread::Queue.new
+    pool.call { ran << true }
+    assert Timeout.timeout(5) { ran.pop }
+  ensure
+    pool.close
+  end
+
+  def test_a_failure_whose_text_fails_is_told_all_the_same
+    mute = Class.new(StandardError) { def message = raise("no text") }
+    assert_match(/Class/, answered("tool.call") { raise mute }[1]["message"])
+    assert_equal [0, { "message" => "" }], answered("tool.call") { raise Class.new(WfStudio::Failure) { def message = nil } }
+  end
+
+  def test_who_may_enter_does_not_wait_behind_models
+    host, leave, told = WfStudio::Host.new(4), Thread::Queue.new, Thread::Queue.new
+    host.answer("provider.chat", ->(*) { leave.pop })
+    host.answer("gate", ->(*) { told << true })
+    calls = host.calls(Told.new)
+    8.times { |number| calls.take({ "op" => "provider.chat", "call_id" => number, "payload" => {} }) }
+    calls.take({ "op" => "gate", "call_id" => 9, "payload" => {} })
+    assert Timeout.timeout(5) { told.pop }
+  ensure
+    leave.close
+    calls.close
+  end
+
   def test_a_call_that_was_told_as_failed_is_not_run
     jobs, ran = [], []
     with_executor(lambda { |&job| jobs << job and raise "the queue is full" })

@@ -79,7 +79,7 @@ final class {class}
         return {schema};
     }}
 
-    public static function invoke(array $input): mixed
+    public static function invoke(string $query): mixed
     {{
         throw new \\LogicException({unwritten});
     }}

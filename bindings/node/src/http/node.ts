@@ -12,6 +12,8 @@ export interface NodeRequest extends IncomingMessage {
   baseUrl?: string;
   body?: unknown;
   rawBody?: unknown;
+  /** Of HTTP/2. */
+  stream?: { endAfterHeaders: boolean };
 }
 
 export type { Marks } from './exchange.js';
@@ -97,7 +99,8 @@ function encoded(target: string): string {
 
 function bodyOf(request: NodeRequest): Body | undefined {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (coding === undefined && (length === undefined || length === '0')) return undefined;
+  // HTTP/2 needs neither.
+  if (coding === undefined && (length ?? (request.stream?.endAfterHeaders === false ? '' : '0')) === '0') return undefined;
   return async (limit) => {
     if (request.rawBody instanceof Uint8Array) return request.rawBody.length > limit ? undefined : request.rawBody;
     if (request.readableDidRead || request.readableEnded) throw new BodyConsumed();

@@ -33,6 +33,11 @@ module WfStudio
         while (job = @jobs.pop)
           job.call
         end
+      ensure # also of a thread that a call has ended: another takes what waits
+        @lock.synchronize do
+          @threads.delete(Thread.current)
+          @threads << worker unless @jobs.empty?
+        end
       end
     end
   end

@@ -64,7 +64,7 @@ module WfStudio
       ran = @op == HostOps::TOOL_CALL
       @core.complete(@id, DONE, JSON.generate(plain(result), max_nesting: DEEPEST))
     rescue Exception => e # also `exit` and `abort` end only the call
-      said = e.is_a?(Failure) ? e.message : "#{e.class}: #{e.message}"
+      said = text_of(e)
       ran ? fail_with(unwritten(e, said), ran: true) : fail_with(said)
     end
 
@@ -82,6 +82,12 @@ module WfStudio
 
     def plain(result)
       result.respond_to?(:as_json) ? result.as_json : result
+    end
+
+    def text_of(error)
+      error.is_a?(Failure) ? error.message.to_s : "#{error.class}: #{error.message}"
+    rescue StandardError # its own text fails
+      error.class.to_s
     end
 
     # A tool that ran must not look like one that failed: whoever reads that calls it again.
@@ -104,9 +110,6 @@ module WfStudio
 
   # Tools, answers and classes of an application.
   class Host
-    # Cancels, gates and secrets are not to wait behind tools that take their time.
-    QUICK = 4
-
     attr_accessor :around, :executor
 
     def initialize(threads)
@@ -146,7 +149,7 @@ module WfStudio
 
     # What takes the calls of one engine.
     def calls(core)
-      Calls.new(self, core, executor || Pool.new(@threads, "wfstudio-tool"), Pool.new(QUICK, "wfstudio-answer"))
+      Calls.new(self, core, @threads)
     end
 
     # Runs what a call asks for, on the thread of the caller.
@@ -178,8 +181,11 @@ module WfStudio
 
   # The calls of one engine that are under way.
   class Calls
-    def initialize(host, core, tools, quick)
-      @host, @core, @tools, @quick = host, core, tools, quick
+    def initialize(host, core, threads)
+      @host, @core = host, core
+      # Threads for each op: who may enter does not wait behind tools and models that take their time.
+      @pools = Hash.new { |pools, op| pools[op] = Pool.new(threads, "wfstudio-#{op}") }
+      @pools[HostOps::TOOL_CALL] = host.executor if host.executor
       @active = {}
       @lock = Mutex.new
     end
@@ -188,7 +194,7 @@ module WfStudio
       call = Call.new(@core, told)
       id = told["call_id"]
       @lock.synchronize { @active[id] = call }
-      (call.op == HostOps::TOOL_CALL ? @tools : @quick).call do
+      @pools[call.op].call do
         @host.perform(call)
       ensure
         @lock.synchronize { @active.delete(id) }
@@ -204,7 +210,7 @@ module WfStudio
 
     # No more calls come; those under way are told that nobody waits.
     def close
-      [@tools, @quick].each { |pool| pool.close if pool.is_a?(Pool) }
+      @pools.each_value { |pool| pool.close if pool.is_a?(Pool) }
       @lock.synchronize { @active.values }.each(&:cancel)
     end
 

@@ -165,7 +165,7 @@ public final class HostCall {
         try {
             answer(1, Json.write(result));
         } catch (Throwable unwritable) { // also a stack or a memory that is too small for it
-            unwritten(unwritable.getClass().getSimpleName() + ": " + unwritable.getMessage());
+            unwritten(text(unwritable));
         }
     }
 
@@ -182,9 +182,16 @@ public final class HostCall {
 
     void fail(Throwable thrown) {
         Throwable failure = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-        String said = String.valueOf(failure.getMessage());
-        String message = failure instanceof HostFailure ? said : failure.getClass().getSimpleName() + ": " + said;
-        answer(0, Json.write(Map.of("message", cut(message))));
+        answer(0, Json.write(Map.of("message", cut(text(failure)))));
+    }
+
+    private static String text(Throwable failure) {
+        String kind = failure.getClass().getSimpleName();
+        try {
+            return failure instanceof HostFailure ? String.valueOf(failure.getMessage()) : kind + ": " + failure.getMessage();
+        } catch (Throwable broken) { // its own text fails
+            return kind;
+        }
     }
 
     /** The call was not taken by who was to work on it; without effect when it has begun all the same. */

@@ -34,18 +34,27 @@ final class HostCalls {
 
     synchronized void tool(Tool tool, HostFunction function) {
         functions.put(tool.name(), function);
-        declared.put(tool.name(), tool);
-        declare();
+        put(declared, tool.name(), tool);
     }
 
     synchronized void answer(String op, HostFunction function) {
-        answers.put(op, function);
-        declare();
+        put(answers, op, function);
     }
 
     synchronized void schemas(Map<String, ?> named) {
         schemas = named;
         declare();
+    }
+
+    /** What is refused is taken back: later declarations are not to be refused for it. */
+    private <V> void put(Map<String, V> all, String name, V one) {
+        V before = all.put(name, one);
+        try {
+            declare();
+        } catch (RuntimeException refused) {
+            all.computeIfPresent(name, (same, now) -> before);
+            throw refused;
+        }
     }
 
     private void declare() {

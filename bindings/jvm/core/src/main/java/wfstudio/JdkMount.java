@@ -39,6 +39,8 @@ final class JdkMount {
         Asked asked = new Asked(exchange);
         HttpAnswer answer = mount.answer(asked);
         try {
+            // What a filter has set is replaced, not repeated.
+            answer.headers().forEach(header -> exchange.getResponseHeaders().remove(header.getKey()));
             for (Map.Entry<String, String> header : answer.headers()) {
                 if (!header.getKey().equalsIgnoreCase("content-length")) {
                     exchange.getResponseHeaders().add(header.getKey(), header.getValue());

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Answers requests of a server; adapters use it. */
 public final class Mount {
@@ -17,6 +18,7 @@ public final class Mount {
     private static final String TARGET = "%/:?#[]@!$&'()*+,;=-._~";
 
 
+    private static final Set<String> MAY_HAVE_BODY = Set.of("POST", "PUT", "PATCH", "DELETE");
     private final Studio studio;
     private final Marks marks;
 
@@ -73,7 +75,11 @@ public final class Mount {
 
     private static boolean hasBody(Request request) {
         String length = request.header("Content-Length");
-        return request.header("Transfer-Encoding") != null || length != null && !length.strip().equals("0");
+        if (length == null && request.header("Transfer-Encoding") == null) {
+            // HTTP/2 has no header that says it.
+            return MAY_HAVE_BODY.contains(request.method());
+        }
+        return length == null || !length.strip().equals("0");
     }
 
     /** The body; null when it is longer than `limit`. */

@@ -91,6 +91,26 @@ class RunTest {
     }
 
     @Test
+    @Timeout(20)
+    void aFailureWhoseTextFailsIsAFailedCallAtOnce() {
+        opened.answer(call -> {
+            throw new IllegalStateException() {
+                @Override
+                public String getMessage() {
+                    throw new UnsupportedOperationException("no text");
+                }
+            };
+        });
+        assertEquals(true, result().get("is_error"));
+    }
+
+    @Test
+    void whatWasRefusedIsNotDeclaredAgain() {
+        assertThrows(StudioException.class, () -> opened.studio.answer("gates", call -> null));
+        opened.studio.tool(Tool.named("fine").input(Map.of("type", "object")), call -> "fine");
+    }
+
+    @Test
     void aResultThatIsNoJsonIsAFailedCallAtOnce() {
         for (Object odd : new Object[] {Double.NaN, "\ud800", new Object(), new StringBuilder("x").append('\udfff')}) {
             opened.answer(call -> odd);

@@ -12,8 +12,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import wfstudio.HttpAnswer;
 import wfstudio.Marks;
 import wfstudio.Mount;
@@ -46,7 +48,9 @@ public final class StudioServlet extends HttpServlet {
         boolean kept = false;
         try {
             response.setStatus(answer.status());
-            answer.headers().forEach(header -> set(response, header));
+            // What a filter has set is replaced, not repeated.
+            Set<String> seen = new HashSet<>();
+            answer.headers().forEach(header -> set(response, header, seen.add(header.getKey())));
             byte[] body = answer.body();
             boolean alone = request.getMethod().equals("HEAD");
             if (alone && answer.length() >= 0) {
@@ -86,10 +90,12 @@ public final class StudioServlet extends HttpServlet {
         }
     }
 
-    private static void set(HttpServletResponse response, Map.Entry<String, String> header) {
+    private static void set(HttpServletResponse response, Map.Entry<String, String> header, boolean first) {
         if (header.getKey().equalsIgnoreCase("content-type")) {
             response.setContentType(header.getValue());
-        } else if (!header.getKey().equalsIgnoreCase("content-length")) {
+        } else if (first && !header.getKey().equalsIgnoreCase("content-length")) {
+            response.setHeader(header.getKey(), header.getValue());
+        } else if (!first) {
             response.addHeader(header.getKey(), header.getValue());
         }
     }
