@@ -133,6 +133,17 @@ mod tests {
         expect![[r#"{"type":"urn:studio:problem:validation_failed","title":"Invalid request","status":422,"detail":"message is required","code":"validation_failed","message":"message is required","errors":{"message":["message is required"]}}"#]]
             .assert_eq(&fault.text());
     }
+
+    #[test]
+    fn the_answer_of_a_route_has_the_code_of_its_status() {
+        let codes = |statuses: &[u16], problem: &[u8]| statuses.iter().map(|status| Fault::from_problem(*status, problem).code).collect::<Vec<_>>();
+        let wanted = [Kind::ValidationFailed, Kind::Forbidden, Kind::Forbidden, Kind::NotFound, Kind::InvalidState, Kind::ValidationFailed];
+        assert_eq!(codes(&[400, 401, 403, 404, 409, 422], b"{}"), wanted.map(Kind::c_code));
+        let wanted = [Kind::TooManyRuns, Kind::AsyncDisabled, Kind::StoreUnavailable, Kind::Internal];
+        assert_eq!(codes(&[429, 501, 503, 500], b"{}"), wanted.map(Kind::c_code));
+        assert_eq!(codes(&[503, 500], br#"{"code":"shutting_down"}"#), [Kind::ShuttingDown, Kind::Internal].map(Kind::c_code));
+    }
+
     #[test]
     fn a_fault_is_told_in_the_language_of_the_configuration() {
         let sources = ConfigSources { json: Some(json!({"locale": "pt_BR"})), ..ConfigSources::default() };

@@ -175,3 +175,30 @@ fn streams_that_are_open_together_are_told_apart() {
     }
     assert_eq!(told, both);
 }
+
+#[test]
+fn what_a_host_says_beside_a_request_counts() {
+    let engine = StudioEngine::shared("beside a request".into(), CONFIG.into()).expect("an engine");
+    let status = |beside: &str| {
+        let head = format!(r#"{{"method":"POST","path":"/studio/api/workflows","headers":[["content-type","application/json"]],{beside}}}"#);
+        match engine.http(head, b"{}".to_vec()) {
+            Ok(answer) => serde_json::from_str::<serde_json::Value>(&answer.head).expect("JSON")["status"].as_i64(),
+            Err(StudioError::Failed { code, .. }) => Some(code.into()),
+        }
+    };
+    let told = [r#""gate":true"#, r#""gate":false"#, r#""gate":7"#].map(status);
+    assert_eq!(told, [Some(422), Some(403), Some(-1)], "the name is missing, the gate is shut");
+    let asks = [r#""gate":true,"expect":"100-continue""#, r#""gate":false,"expect":"100-continue""#, r#""gate":true,"expect":"more""#].map(status);
+    assert_eq!(asks, [Some(100), Some(403), Some(-1)], "whether the body may come");
+}
+
+#[test]
+fn a_run_that_is_begun_without_waiting_goes_on_while_its_stream_is_read() {
+    let engine = StudioEngine::shared("begun without waiting".into(), CONFIG.into()).expect("an engine");
+    let graph = crate::model::sketch::graph("start -> human_1 -> stop").expect("a sketch");
+    engine.call("workflow.save".into(), serde_json::json!({"name": "Asks", "graph": graph}).to_string()).expect("a workflow");
+    let stream = engine.start("run".into(), r#"{"workflow":"asks","message":"hi"}"#.into(), Vec::new()).expect("a stream");
+    while stream.next_batch(5_000, 0).expect("a run").is_some() {}
+    let trace = engine.trace(stream.take_head().expect("a head")).expect("a trace");
+    assert!(trace.contains("\"status\":\"awaiting_input\""), "{trace}");
+}

@@ -54,6 +54,28 @@ async fn a_run_that_another_has_taken_is_left_in_the_middle_of_a_step() {
     assert_eq!(told(&after), told(&taken), "nothing more was written by who lost it");
 }
 
+/// A lease is written anew each third of its time and no more often: a run at work that writes nothing leaves the database alone.
+#[tokio::test]
+async fn a_lease_is_renewed_each_third_of_its_time_only() {
+    let providers = json!({"script": {"scripts": {"m": {"replies": [{"text": "late", "delay_ms": 60_000}]}}}});
+    let bench = Bench::new(json!({"runs": {"lease_seconds": 1}, "providers": providers}));
+    let place = json!({"x": 0, "y": 0});
+    let node = |id: &str, kind: &str, data| json!({"id": id, "type": kind, "position": place, "data": data});
+    let edge = |from: &str, to: &str| json!({"id": from, "source": from, "target": to, "sourceHandle": "default", "targetHandle": "default"});
+    let asks = json!({"provider": "script", "model": "m", "output_key": "said"});
+    let nodes = [node("start", "start", json!({})), node("a", "llm", asks), node("stop", "stop", json!({}))];
+    let workflow = bench.workflow(json!({"version": 1, "nodes": nodes, "edges": [edge("start", "a"), edge("a", "stop")]})).await;
+    let run = bench.start(&workflow, json!({"message": "go"})).await.run;
+    let mut ends = Vec::new();
+    for _ in 0..150 {
+        ends.push(row(&bench, run).await.lease_until);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(row(&bench, run).await.status, "running");
+    ends.dedup();
+    assert!((2..=15).contains(&ends.len()), "it was renewed {} times", ends.len());
+}
+
 #[tokio::test]
 async fn a_failure_that_may_pass_waits_for_its_time_in_the_queue() {
     let script = json!({"m": {"replies": [{"error": "provider_unavailable"}, {"text": "well"}]}});

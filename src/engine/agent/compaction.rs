@@ -170,3 +170,33 @@ fn spoken(message: &Message) -> String {
     let calls = message.tool_calls.iter().map(|call| format!("\n[calls {} with {}]", call.name, call.arguments));
     format!("{speaker}: {}{}{}", message.content, files.collect::<String>(), calls.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Id;
+    use crate::model::memory::HistoryMessage;
+
+    /// Turns of one message each, with so many letters.
+    fn past(lengths: &[usize]) -> Past {
+        let mut past = Past::default();
+        for (number, length) in (1..).zip(lengths) {
+            let said = HistoryMessage { id: Id::v7(number, 0, number), message: Message::text(Role::User, "x".repeat(*length)) };
+            past.add_stored(None, false, said);
+        }
+        past
+    }
+
+    #[test]
+    fn a_summary_covers_the_turns_that_fit_and_the_first_one_whatever_its_length() {
+        let window = Window { tokens: 1000, threshold: 0.8, summarises: true };
+        let covered = |lengths: &[usize]| {
+            let prompt = prompt(&past(lengths), lengths.len(), &window);
+            assert!(text_tokens(&prompt.messages[1].content) <= 1000);
+            prompt.covers.len()
+        };
+        assert_eq!(covered(&[100, 100, 100]), 3);
+        assert_eq!(covered(&[100, 100, 40_000, 100]), 2, "what does not fit waits for the next summary");
+        assert_eq!(covered(&[40_000, 100]), 1, "the first one is cut");
+    }
+}

@@ -86,6 +86,20 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
+    fn a_process_that_has_ended_is_gone_before_its_parent_asks_for_it() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let status = format!("/proc/{}/stat", child.id());
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !std::fs::read_to_string(&status).unwrap().contains(") Z ") {
+            assert!(std::time::Instant::now() < until, "it does not end");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(began(child.id()), Some(None));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
     fn a_process_that_may_not_be_looked_at_is_not_gone() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         assert!(!is_nobody(1) && !is_nobody(std::process::id()) && !is_nobody(child.id()));

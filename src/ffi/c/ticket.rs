@@ -299,4 +299,20 @@ mod tests {
         let stale = given.iter().filter(|value| table.find(**value, Kind::Engine).is_err_and(|fault| fault.code == Code::BadHandle as i32));
         assert_eq!(stale.count(), given.len() - table.slots.len());
     }
+
+    /// Whoever uses a handle after its end learns that it was closed, as long as so many others were closed since.
+    #[test]
+    fn the_newest_closed_handles_are_told_as_closed_while_another_is_open() {
+        let opened = super::super::super::door::process::open(br#"{"environment":"local","database":{"path":":memory:"}}"#).ok().expect("an engine");
+        let mut table = Table::default();
+        let mut insert = || table.insert(Object::Engine(Arc::clone(&opened))).ok().expect("a handle");
+        let given: Vec<u64> = (0..KEPT_CLOSED).map(|_| insert()).collect();
+        for value in &given {
+            assert!(table.remove(*value).is_some());
+        }
+        let open = table.insert(Object::Engine(opened)).ok().expect("a handle");
+        let code = |value: u64| table.find(value, Kind::Engine).err().map(|fault| fault.code);
+        let closed = given.iter().filter(|value| code(**value) == Some(Code::Closed as i32));
+        assert_eq!((closed.count(), code(open)), (KEPT_CLOSED, None));
+    }
 }

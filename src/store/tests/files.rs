@@ -147,3 +147,14 @@ fn a_look_into_a_file_is_made_on_the_thread_that_asks() {
     write(&store, |tx| append(tx, &growth(1, 3, 2))).unwrap();
     assert_eq!(look(&store, 1), Some((here, Some(5))), "it sees what was written meanwhile");
 }
+
+#[test]
+fn a_store_that_is_closed_opens_no_file_for_a_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    with_run(&store);
+    let look = || store.look(|tx| runs::get(tx, "t", &id(1)));
+    assert!(look().is_some());
+    block(store.close(Duration::from_secs(20)));
+    assert!(look().is_none());
+}

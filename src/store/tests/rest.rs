@@ -63,6 +63,27 @@ fn definitions_are_found_changed_and_listed() {
 }
 
 #[test]
+fn a_deleted_definition_leaves_no_revision_and_no_draft() {
+    let kind = DefinitionKind::Workflow;
+    write(&memory(), move |tx| {
+        defs::insert(tx, "t", kind, &definition(1, "triage"))?;
+        let row = RevisionRow { revision: 1, created_at: Timestamp(1), user_id: None, node_count: 2 };
+        defs::keep_revision(tx, "t", &id(1), &row, &json!({}))?;
+        defs::put_draft(tx, "t", &id(1), &json!({}), None, Some(1), Timestamp(5))?;
+        let before = defs::epoch(tx)?;
+        let stands = |tx: &mut Tx<'_>| -> Result<[bool; 3], StoreError> {
+            Ok([defs::epoch(tx)? == before, defs::revision(tx, "t", &id(1), 1)?.is_some(), defs::draft(tx, "t", &id(1))?.is_some()])
+        };
+        assert!(!defs::delete(tx, "t", kind, &id(1), Some(7))?);
+        assert_eq!(stands(tx)?, [true; 3], "another revision was meant");
+        assert!(defs::delete(tx, "t", kind, &id(1), None)?);
+        assert_eq!(stands(tx)?, [false; 3], "what was read before is read again");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn revisions_stay_and_drafts_guard_their_revision() {
     write(&memory(), |tx| {
         for number in 1..=3 {
@@ -206,6 +227,22 @@ pub(super) fn file(key: &str) -> AttachmentRow {
         created_at: Timestamp(1000),
         used: false,
     }
+}
+
+#[test]
+fn bytes_in_a_folder_are_noted_until_they_are_removed_from_there() {
+    write(&memory(), |tx| {
+        attachments::insert(tx, "t", &file("in a folder"), None)?;
+        attachments::insert(tx, "t", &file("in its row"), Some(b"abc"))?;
+        assert!(attachments::delete(tx, "t", "in a folder")? && attachments::delete(tx, "t", "in its row")?);
+        assert!(!attachments::delete(tx, "t", "in a folder")?, "it is gone");
+        let noted = |tx: &mut Tx<'_>| attachments::due_to_remove(tx, ("", ""), Timestamp(9), 9);
+        assert_eq!(noted(tx)?, [("t".to_owned(), "in a folder".to_owned())]);
+        attachments::removed(tx, "t", "in a folder")?;
+        assert_eq!(noted(tx)?, []);
+        Ok(())
+    })
+    .unwrap();
 }
 
 #[test]

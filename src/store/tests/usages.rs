@@ -311,6 +311,28 @@ fn small_rows_are_drawn_together() {
 }
 
 #[test]
+fn a_sum_that_a_repair_brings_to_nothing_is_removed() {
+    let rows = |tx: &mut Tx<'_>| {
+        tx.query_one("SELECT (SELECT COUNT(*) FROM #usage_runs) + (SELECT COUNT(*) FROM #usage_models)", &[], |row| row.int(0))
+    };
+    write(&fresh(), move |tx| {
+        one_more(tx, "t", 1, 900)?;
+        fold::fold(tx)?;
+        let before = rows(tx)?;
+        for moves in ["UPDATE #usage_runs SET start = start + 864000000", "UPDATE #usage_models SET start = start + 864000000"] {
+            tx.execute(moves, &[])?;
+        }
+        rebuild::begin(tx, "x")?;
+        let off = Off::read(tx)?.sums();
+        rebuild::correct(tx, "x", off.iter())?;
+        assert_eq!(Off::read(tx)?.sums(), []);
+        assert_eq!(rows(tx)?, before, "no row of nothing is left");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn what_many_tenants_wait_for_is_put_into_the_sums() {
     let store = fresh();
     write(&store, |tx| {

@@ -72,6 +72,18 @@ async fn a_file_that_is_too_much_with_the_others_is_told_in_words() {
 }
 
 #[tokio::test]
+async fn files_without_a_word_are_pointed_at_where_the_model_gets_them() {
+    let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    let file = upload(&story, "a.png", png(8, 8)).await;
+    for (vision, wanted) in [(true, "Look at the attached files."), (false, "")] {
+        let sketch = format!("start -> agent_1{{provider: script, model: m, vision: {vision}}} -> stop");
+        let run = story.run_with(&sketch, json!({"message": "", "attachments": [file]})).await;
+        let told = spans(&whole(&story, &run.id).await)[0]["input"][0].clone();
+        assert_eq!(told["content"].as_str().unwrap_or_default(), wanted, "{told}");
+    }
+}
+
+#[tokio::test]
 async fn files_go_along_in_every_pass_of_a_loop() {
     let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
     let file = upload(&story, "a.png", png(8, 8)).await;

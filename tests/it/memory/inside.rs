@@ -189,6 +189,25 @@ async fn a_request_that_the_provider_finds_too_long_is_halved_once() {
 }
 
 #[tokio::test]
+async fn earlier_turns_are_left_out_of_a_request_that_the_provider_finds_too_long() {
+    let long = turn(Plan { calls: 0, window: 6000, ..Plan::default() }, 10, json!({"memory_config": {"context_window": 1_000_000}})).await;
+    let thread = &long.trace["trace"]["thread_id"];
+    let mut run = String::new();
+    for number in 0..3 {
+        let message = format!("{number}{}", "z".repeat(9000));
+        run = long.bench.chat(&long.agent, json!({"message": message, "thread_id": thread})).await;
+    }
+    let trace = long.bench.trace(&run).await;
+    assert_eq!((&trace["trace"]["status"], &trace["trace"]["reply"]), (&json!("completed"), &json!("Done after 0.")), "{:#}", trace["trace"]);
+    assert_eq!(long.caller.over.lock().expect("over").len(), 1);
+    let bodies = long.caller.bodies();
+    let messages = bodies.last().expect("a request")["messages"].as_array().expect("messages").clone();
+    assert_eq!((&messages[0]["role"], &messages[0]["content"]), (&json!("system"), &json!("Look at all of it.")), "{messages:#?}");
+    let last = messages.last().expect("a message")["content"].as_str().expect("a text");
+    assert!(last.starts_with("2z") && !messages.iter().any(|message| message["content"].as_str().is_some_and(|text| text.starts_with("0z"))));
+}
+
+#[tokio::test]
 async fn a_model_at_its_limit_of_tools_answers_with_what_it_knows() {
     let plan = Plan { calls: 12, at_once: 1, ..Plan::default() };
     let long = turn(plan.clone(), 10, json!({"tool_max_runs": 3})).await;

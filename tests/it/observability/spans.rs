@@ -123,6 +123,23 @@ async fn a_retry_has_a_root_of_its_own_and_a_cancel_ends_what_was_open() {
     "#]].assert_eq(&collector.tree());
 }
 
+/// A step that is made again keeps its id in the run; collectors keep one span for each id.
+#[tokio::test]
+async fn the_spans_of_a_step_have_another_id_in_each_attempt() {
+    const RUNS: usize = 12;
+    let collector = Collector::start(Manner::Takes).await;
+    let replies: Vec<_> = (0..RUNS).flat_map(|_| [json!({"error": "provider_auth"}), json!({"text": "Better."})]).collect();
+    let story = watched(&collector, json!({}), json!(replies)).await;
+    for _ in 0..RUNS {
+        let run = story.run("start -> llm_1{provider: script, model: m} -> stop").await;
+        story.retry(&run.id, json!({})).await;
+    }
+    closed(&story).await;
+    let steps: Vec<_> = collector.spans().into_iter().filter(|span| span.name == "llm_1").map(|span| span.span_id).collect();
+    let ids: std::collections::HashSet<_> = steps.iter().collect();
+    assert_eq!((steps.len(), ids.len()), (2 * RUNS, 2 * RUNS));
+}
+
 #[tokio::test]
 async fn a_model_call_that_a_cancel_cut_short_has_not_failed() {
     let collector = Collector::start(Manner::Takes).await;

@@ -119,3 +119,21 @@ async fn what_a_full_disk_refused_is_stored_when_there_is_room_again() {
     pages("PRAGMA max_page_count = 1000000").await;
     until("the end", async || row().await.status == "completed").await;
 }
+
+/// A run that nobody stores is told as it goes, and has no lease that it could lose.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_not_stored_goes_on_without_a_lease() {
+    let mut database = crate::place::database(":memory:");
+    database["durability"] = "none".into();
+    let settings = json!({"database": database, "runs": {"lease_seconds": 1}});
+    let studio = Studio::open(crate::config::Config::with(settings).unwrap()).unwrap();
+    let (journal, answer) = working(&studio, "start -> tool_1{tool_ref: \"host:pay\"} -> stop", 1).await;
+    let all = crate::engine::From::default();
+    let mut reader = studio.events(&Scope::default(), &journal.run.to_string(), all, crate::engine::Follow::Tail).await.unwrap().unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(10), reader.next_batch()).await;
+    assert!(told.is_ok_and(|batch| batch.is_some()), "what was done so far is told while the call is waited for");
+    // Leases are renewed each third of a second.
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    answer.send(Some("paid".to_owned())).unwrap();
+    until("the end", async || journal.status() == Status::Completed).await;
+}

@@ -204,3 +204,18 @@ fn a_close_waits_for_the_callback_under_way_and_not_for_one_that_ended() {
         assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
     });
 }
+
+#[test]
+fn whoever_gives_up_waiting_for_a_call_leaves_the_others_waiting() {
+    let hosting = Arc::new(Hosting::default());
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| hosting.next(20_000).expect("open").is_some());
+        while hosting.state.lock().fetchers.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(hosting.next(1).expect("open").is_none());
+        let began = std::time::Instant::now();
+        hosting.notify(HostOp::ToolCancel, &json!({"call_id": "c1"}));
+        assert!(waits.join().expect("no panic") && began.elapsed() < Duration::from_secs(10), "it is woken: {:?}", began.elapsed());
+    });
+}

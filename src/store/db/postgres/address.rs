@@ -130,6 +130,21 @@ mod tests {
     }
 
     #[test]
+    fn each_mode_says_how_far_a_server_is_trusted() {
+        let told = |query: &str| {
+            let address = parsed(&format!("postgres://db.example/studio?{query}")).unwrap();
+            (address.config.get_ssl_mode(), address.trust)
+        };
+        for (query, mode) in [("sslmode=disable", SslMode::Disable), ("", SslMode::Prefer), ("sslmode=require", SslMode::Require)] {
+            assert_eq!(told(query), (mode, Trust::Any), "{query}");
+        }
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let query = format!("sslmode={mode}&sslrootcert=/ca.pem");
+            assert_eq!(told(&query), (SslMode::Require, Trust::Authorities(Some("/ca.pem".into()))), "{query}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_refused_without_telling_the_password() {
         for url in ["postgres://me:hidden@h/d?sslmode=maybe", "postgres://me:secret:NONE@h/d", "postgres:///d", "postgres://me:hidden@h:port/d"] {
             let text = parsed(url).unwrap_err().to_string();
