@@ -246,7 +246,8 @@ describe('a playground', () => {
   });
 
   it('shows the session that was chosen last, also when another one was chosen just before', async () => {
-    const said = (id: string) => () => json({ messages: [{ id, role: 'user', content: `said in ${id}`, created_at: '' }], next_cursor: null });
+    const said = (id: string) => () =>
+      json({ messages: [{ id, role: 'user', content: `said in ${id}`, created_at: '' }], next_cursor: null });
     for (const id of ['P', 'X']) {
       server.on('GET', new RegExp(`/api/threads/${id}`), () => json({ id }));
       server.on('GET', new RegExp(`/chat/threads/${id}\\?`), said(id));
