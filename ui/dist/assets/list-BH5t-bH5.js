@@ -1,1 +1,0 @@
-export{n as default}from"./lists-x6aLetmp.js";
