@@ -164,6 +164,17 @@ async function saveForm(walk, tab, now, [a]) {
   await tab.page.keyboard.insertText(word);
   return `save the form and type${word}`;
 }
+/** A workflow with a name of its own; where no answer comes, the dialog asks again. */
+async function create(walk, tab, now) {
+  if (now.kind !== 'workflows' || now.dialog || !(await press(tab, '.top .btn.pri', { last: true }))) return null;
+  await frames(tab, 2);
+  if (!(await focus(tab, 'dialog[open] input', 'all'))) return null;
+  const name = `Made ${walk.word()}`;
+  walk.made.add(name);
+  await tab.page.keyboard.insertText(name);
+  await tab.page.keyboard.press('Enter');
+  return `make ${name}`;
+}
 /** Somebody else saves the same thing. */
 async function theirs(walk, tab, now, [a]) {
   const [kind, form] = a < 0.6 ? ['agents', tab.form] : ['tools', tab.tool];
@@ -279,7 +290,7 @@ export const WEIGHTS = {
     [0.7, 'openForm'],
     ...any,
   ],
-  other: [[6, 'openFlow'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
+  other: [[6, 'openFlow'], [1, 'create'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
 };
 export const DEEDS = {
   rename,
@@ -306,6 +317,7 @@ export const DEEDS = {
   type,
   saveForm,
   theirs,
+  create,
   dialog,
   say,
   session,
