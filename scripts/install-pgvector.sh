@@ -11,7 +11,7 @@ is_new() { [ -e "$extensions/vector.control" ] && dpkg --compare-versions "$(sed
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 if apt-cache show "postgresql-$version-pgvector" >/dev/null 2>&1; then
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "postgresql-$version-pgvector" >/dev/null
+    "$(dirname "$0")/debian.sh" "postgresql-$version-pgvector"
     is_new
     exit
 fi

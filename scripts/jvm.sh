@@ -6,12 +6,7 @@ build=$target/jvm
 package_version=$("$root/scripts/version.py")
 library=$(realpath -m "${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}")
 
-command -v mvn >/dev/null && command -v javac >/dev/null || {
-    as_root=()
-    [ "$(id -u)" = 0 ] || as_root=(sudo)
-    "${as_root[@]}" apt-get update -qq
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends maven openjdk-17-jdk-headless >/dev/null
-}
+command -v mvn >/dev/null && command -v javac >/dev/null || "$root/scripts/debian.sh" maven openjdk-17-jdk-headless
 feature() { "$1/bin/java" -XshowSettings:properties -version 2>&1 | sed -n 's/.*java.specification.version = //p'; }
 # The oldest JDK that is supported, and the newest: with one of 22 or later the jar has the foreign function interface as well.
 jdk17=${JAVA17_HOME:-/usr/lib/jvm/java-17-openjdk-$(dpkg --print-architecture 2>/dev/null || echo amd64)}

@@ -56,8 +56,5 @@ newer_node() {
     npm install --silent --no-fund --no-audit --prefix "${CARGO_TARGET_DIR:-target}/node" node@22
 }
 [ ${#missing[@]} -eq 0 ] && { newer_node "${1:-build}"; exit 0; }
-as_root=()
-[ "$(id -u)" = 0 ] || as_root=(sudo)
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"$(dirname "$0")/debian.sh" "${missing[@]}"
 newer_node "${1:-build}"

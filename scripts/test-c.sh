@@ -11,7 +11,7 @@ work=$(cd "$work" && pwd)
 
 scripts/prepare.sh test
 if [ "${STUDIO_SANITIZE:-}" ] && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan* >/dev/null 2>&1; then
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends clang libclang-rt-14-dev >/dev/null
+    scripts/debian.sh clang libclang-rt-14-dev
 fi
 
 say() { printf '== %s\n' "$*"; }

@@ -7,7 +7,7 @@ target=${CARGO_TARGET_DIR:-target}
 library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
 scripts/prepare.sh test
 [ -f "$library" ] || cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
-command -v g++ >/dev/null && [ -f /usr/include/microhttpd.h ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ libmicrohttpd-dev >/dev/null; }
+command -v g++ >/dev/null && [ -f /usr/include/microhttpd.h ] || scripts/debian.sh g++ libmicrohttpd-dev
 say() { printf '== %s\n' "$*"; }
 
 mkdir -p "$target/cpp-tests"

@@ -8,7 +8,7 @@ library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
 [ -f "$library" ] || { scripts/prepare.sh test; cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"; }
 WFSTUDIO_LIBRARY=$(cd "$(dirname "$library")" && pwd)/$(basename "$library")
 export WFSTUDIO_LIBRARY
-command -v mcs >/dev/null && command -v mono >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mono-mcs mono-runtime >/dev/null; }
+command -v mcs >/dev/null && command -v mono >/dev/null || scripts/debian.sh mono-mcs mono-runtime
 say() { printf '== %s\n' "$*"; }
 
 mkdir -p "$target/csharp-tests"

@@ -8,7 +8,7 @@ library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
 [ -f "$library" ] || { scripts/prepare.sh test; cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"; }
 WFSTUDIO_LIBRARY=$(cd "$(dirname "$library")" && pwd)/$(basename "$library")
 export WFSTUDIO_LIBRARY
-command -v go >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends golang-go >/dev/null; }
+command -v go >/dev/null || scripts/debian.sh golang-go
 say() { printf '== %s\n' "$*"; }
 
 mkdir -p "$target/go-tests"

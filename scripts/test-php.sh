@@ -7,7 +7,7 @@ library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.s
 export WFSTUDIO_LIBRARY=$(realpath "$library")
 
 needed=(php-cli php-zip php-fpm php-mbstring php-xml php-curl nginx phpunit composer php-slim php-slim-psr7 php-nyholm-psr7 php-symfony-framework-bundle php-symfony-console php-symfony-yaml php-laravel-framework gcc)
-dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needed[@]}"; }
+scripts/debian.sh "${needed[@]}"
 [ "${1:-}" != packages ] || exit 0
 
 phpunit --bootstrap bindings/php/tests/autoload.php --colors=never bindings/php/tests

@@ -11,12 +11,7 @@ most=${STUDIO_TEST_SECONDS:-1200}
 say() { printf '== %s on PostgreSQL\n' "$*"; }
 
 programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
-if [ -z "$(programs)" ]; then
-    as_root=()
-    [ "$(id -u)" = 0 ] || as_root=(sudo)
-    "${as_root[@]}" apt-get update -qq
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
-fi
+[ -n "$(programs)" ] || scripts/debian.sh postgresql openssl
 bin="$(programs)"
 # Tests make the extension in databases of their own; in all others there is none.
 if scripts/install-pgvector.sh; then

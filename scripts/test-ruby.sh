@@ -6,7 +6,7 @@ library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.s
 export WFSTUDIO_LIBRARY=$(realpath "$library")
 
 needed=(ruby ruby-ffi ruby-rack ruby-rack-test ruby-sinatra puma ruby-rails ruby-minitest ruby-async gcc)
-dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needed[@]}"; }
+scripts/debian.sh "${needed[@]}"
 
 for test in bindings/ruby/test/test_*.rb; do
     echo "# $test"

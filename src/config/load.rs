@@ -55,7 +55,7 @@ impl Config {
         let origin = with_defaults(&given, &sources.env);
         let tree = nested(&origin);
         if problems.is_empty() {
-            super::derived::check(&tree, &mut problems);
+            super::checks::check(&tree, &mut problems);
         }
         if !problems.is_empty() {
             return Err(refused(problems));

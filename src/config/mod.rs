@@ -1,9 +1,17 @@
 //! Owns the configuration: every key as a typed field, named as in the contract.
 
-mod derived;
+mod checks;
+mod defaults;
+mod flags;
 mod keys;
 mod load;
+mod places;
+mod propagate;
 mod provider;
+mod secrets;
+mod settings_json;
+mod time_zone;
+mod unknown_variables;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,11 +21,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use load::ConfigSources;
+pub use flags::Flags;
+pub use propagate::Propagate;
 pub use provider::{CacheMode, EmbeddingConfig, ModelConfig, ProviderConfig, ProviderLimits, Quirks, SystemRole};
-pub use derived::Flags;
-pub(crate) use derived::time_zone;
 #[cfg(test)]
-pub(crate) use derived::ROUTES;
+pub(crate) use checks::ROUTES;
+pub(crate) use time_zone::time_zone;
 
 /// A secret value: never shown, logged or stored.
 #[derive(Clone)]
@@ -112,19 +121,6 @@ pub enum Durability {
     /// Every step.
     Step,
     /// Nothing of a run: it lives while it is driven, and cannot be read, resumed or recovered.
-    None,
-}
-
-/// Which calls carry the `traceparent` of their span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Propagate {
-    /// Of models and tools.
-    #[default]
-    All,
-    /// Of tools: MCP servers, webhooks, the host's.
-    Tools,
-    /// None.
     None,
 }
 

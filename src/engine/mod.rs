@@ -12,7 +12,7 @@ mod upkeep;
 mod world;
 
 pub use crate::engine::calls::tool_calls::ToolEnd;
-pub use crate::engine::calls::values::ValueCall;
+pub use crate::engine::calls::embeddings_and_searches::ValueCall;
 pub use crate::engine::drive::context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use crate::engine::feed::stream::{EventStream, Follow, From};
 pub(crate) use crate::engine::leases::owner::prepare;

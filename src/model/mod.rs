@@ -3,7 +3,6 @@
 pub mod address;
 pub mod agent;
 pub mod arguments;
-pub mod budget;
 pub mod chat;
 pub mod check;
 pub mod checkpoint_input;
@@ -36,6 +35,7 @@ pub mod template_text;
 pub mod texts;
 pub mod trace;
 pub mod trace_context;
+pub mod truncation;
 pub mod usage;
 mod wiring;
 

@@ -12,7 +12,7 @@ use super::buffer::BATCH;
 use super::piece::Request;
 use super::target::{Language, Target};
 use super::otlp;
-use crate::providers::outbound;
+use crate::providers::http_client;
 use crate::providers::trust::Trust;
 
 /// How long pieces wait for others to go with them.
@@ -146,7 +146,7 @@ async fn post(target: &Target, body: Bytes) -> Result<u64, Refused> {
         call = call.header(name, value);
     }
     let answer = call.body(body).send().await.map_err(|problem| {
-        let why = format!("it could not be reached: {}", outbound::cause(&problem));
+        let why = format!("it could not be reached: {}", http_client::cause(&problem));
         Refused { why, again: !problem.is_builder(), wait: None }
     })?;
     let status = answer.status();
@@ -159,8 +159,8 @@ async fn post(target: &Target, body: Bytes) -> Result<u64, Refused> {
 }
 
 fn client(trust: &Trust) -> Result<reqwest::Client, String> {
-    let made = outbound::builder(trust)?.pool_max_idle_per_host(1).build();
-    made.map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))
+    let made = http_client::builder(trust)?.pool_max_idle_per_host(1).build();
+    made.map_err(|problem| format!("the HTTP client could not be made: {}", http_client::cause(&problem)))
 }
 
 /// The answers after which OpenTelemetry lets a client try again.

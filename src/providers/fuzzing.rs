@@ -12,7 +12,7 @@ use super::gemini::Gemini;
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::Dialect;
-use super::outbound::{Outbound, Patience};
+use super::http_client::{Outbound, TimeLimits};
 use super::responses::Responses;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Delta, Provider, ProviderFailure, ToolOffer};
@@ -119,7 +119,7 @@ fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {
         credential: None,
         headers: Vec::new(),
         options: serde_json::Map::new(),
-        patience: Patience { first_byte: minute, idle: minute, total: minute, answer_bytes: 8 << 20, retries: 0 },
+        time_limits: TimeLimits { first_byte: minute, idle: minute, total: minute, answer_bytes: 8 << 20, retries: 0 },
         until: tokio::time::Instant::now() + minute,
         outbound: Arc::new(Outbound::canned(Arc::new(SystemClock::default()), pieces)),
         gate: super::limits::Gate::open(), shared: true,

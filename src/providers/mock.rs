@@ -11,7 +11,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::outbound::{Outbound, Patience};
+use super::http_client::{Outbound, TimeLimits};
 use super::wire::Wire;
 use super::{ChatRequest, Delta, Media, Provider, ToolOffer};
 use crate::config::Secret;
@@ -72,12 +72,12 @@ pub(super) fn binary(frames: &[Vec<u8>]) -> Canned {
     Canned(200, &[("content-type", "application/vnd.amazon.eventstream")], pieces)
 }
 
-/// The way to a base URL with the credential `key` and little patience.
+/// The way to a base URL with the credential `key` and short time limits.
 pub(super) fn wire(base_url: &str) -> Wire {
     let (first_byte, idle) = (Duration::from_millis(400), Duration::from_millis(200));
-    let patience = Patience { first_byte, idle, total: Duration::from_secs(60), answer_bytes: 8 << 20, retries: 2 };
+    let time_limits = TimeLimits { first_byte, idle, total: Duration::from_secs(60), answer_bytes: 8 << 20, retries: 2 };
     let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
-    Wire { base_url: base_url.into(), credential: Some(Secret("key".into())), headers: Vec::new(), options: serde_json::Map::new(), patience, until: patience.until(), outbound, gate: super::limits::Gate::open(), shared: true }
+    Wire { base_url: base_url.into(), credential: Some(Secret("key".into())), headers: Vec::new(), options: serde_json::Map::new(), time_limits, until: time_limits.until(), outbound, gate: super::limits::Gate::open(), shared: true }
 }
 
 /// A provider that gives these answers in turn, and the way to it; `path` ends its base URL.

@@ -13,6 +13,7 @@ pub mod fuzzing;
 pub mod gemini;
 pub mod hash;
 pub mod host;
+pub mod http_client;
 pub mod instruct;
 pub mod limits;
 #[cfg(test)]
@@ -20,7 +21,6 @@ mod mock;
 pub mod ollama;
 pub mod openai;
 mod opening;
-pub mod outbound;
 mod own;
 pub mod prompt_cache_key;
 pub mod refusal;

@@ -19,7 +19,7 @@ use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::knowledge::Knowledge;
 use crate::model::texts::Locale;
 use crate::observe::Observer;
-use crate::providers::outbound::Outbound;
+use crate::providers::http_client::Outbound;
 use crate::providers::trust::Trust;
 use crate::providers::registry::Providers;
 use crate::secrets::Secrets;

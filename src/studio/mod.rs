@@ -21,7 +21,7 @@ mod usage;
 mod tests;
 
 pub use crate::engine::{Finished, Started, Working};
-pub use crate::studio::definitions::providers::ModelQuery;
+pub use crate::studio::definitions::providers_and_models::ModelQuery;
 pub use crate::studio::definitions::resource::Resource;
 pub use crate::studio::runs::run_lists::RunsQuery;
 pub use crate::studio::runs::standing::{NamedTurn, Standing, Turns};

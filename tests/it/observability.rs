@@ -4,6 +4,7 @@ mod collector;
 mod context;
 mod cost;
 mod faults;
+mod jobs;
 mod metrics;
 mod peer;
 mod presets;

@@ -154,6 +154,34 @@ fn folders_stay_small() {
     assert!(wrong.is_empty(), "more than 24 files directly in a folder: {wrong:?}");
 }
 
+/// Whether a place in ARCHITECTURE.md is a path: `http/sse/`, `error.rs`, `providers/demo.json`.
+fn is_path(text: &str) -> bool {
+    let plain = text.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"._/".contains(&letter));
+    plain && !text.starts_with('/') && (text.ends_with(".rs") || text.ends_with(".json") || text.ends_with('/'))
+}
+
+/// Paths are below `src`; those in `tests` and `bindings` begin there. A name in brackets behind a file stands in that file.
+#[test]
+fn the_architecture_names_what_exists() {
+    let root = Path::new(ROOT);
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let parts: Vec<&str> = line.split('`').collect();
+        for at in (1..parts.len()).step_by(2).filter(|at| is_path(parts[*at])) {
+            let outside = ["tests/", "bindings/"].iter().any(|folder| parts[at].starts_with(folder));
+            let path = if outside { root.join(parts[at]) } else { root.join("src").join(parts[at]) };
+            let exists = if parts[at].ends_with('/') { path.is_dir() } else { path.is_file() };
+            let name = parts.get(at + 2).filter(|_| parts[at + 1] == " (");
+            let named = |name: &&str| is_path(name) || fs::read_to_string(&path).is_ok_and(|file| file.contains(*name));
+            if !exists || !name.is_none_or(named) {
+                wrong.push(format!("{} {}", parts[at], name.unwrap_or(&"")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "ARCHITECTURE.md names what does not exist: {wrong:#?}");
+}
+
 /// Inside the layers, too, arrows point down: each folder names what it must not use.
 const WALLS: [(&str, &[&str]); 5] = [
     ("src/store/db/", &["store::runs", "store::threads", "store::knowledge", "store::files", "store::usage", "store::upkeep", "store::definitions"]),

@@ -40,6 +40,7 @@ impl World {
     /// Works until every run is over, or waits for nobody.
     async fn rest(&mut self) -> Result<(), Fault> {
         let began = Moment::now();
+        let (mut moved, mut before) = (began, Vec::new());
         let mut told = usize::MAX;
         loop {
             self.book.waiting().iter().for_each(|(no, _)| self.book.answer(*no, true));
@@ -60,7 +61,12 @@ impl World {
             if self.story.len() > told.saturating_add(60) {
                 self.story.truncate(told + 60);
             }
-            if began.elapsed() > Duration::from_secs(8) {
+            // A server may be starved where this process is not: as long as runs go on, there is time.
+            let now: Vec<_> = rows.iter().flatten().map(|row| (row.status.clone(), row.head, row.fence)).collect();
+            if now != before {
+                (moved, before) = (Moment::now(), now);
+            }
+            if moved.elapsed() > Duration::from_secs(8) || began.elapsed() > Duration::from_secs(60) {
                 let left: Vec<String> = open.iter().map(|at| format!("{} {:?}", self.facts[*at].marker, rows[*at].as_ref().map(|row| (&row.status, &row.owner, row.lease_until, row.takeovers, row.cancel_requested)))).collect();
                 return self.fault("rest", format!("everybody is polite, and nothing comes to rest: {left:?}, {} steps of workers", self.steps.len()));
             }

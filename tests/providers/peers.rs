@@ -11,7 +11,7 @@ use wfstudio::clock::SystemClock;
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::host::HostDoor;
 use wfstudio::model::chat::{Attachment, Message, Role, ToolCall};
-use wfstudio::providers::outbound::Outbound;
+use wfstudio::providers::http_client::Outbound;
 use wfstudio::providers::registry::Providers;
 use wfstudio::providers::{ChatReply, ChatRequest, Delta, EmbedRequest, Embeddings, Media, Provider, ProviderFailure, ToolOffer};
 

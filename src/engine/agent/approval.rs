@@ -45,6 +45,13 @@ pub(super) fn plan<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_
     calls.iter().enumerate().map(one).collect()
 }
 
+/// Whether a person declined every call of a turn that needed approval, after which the node is left by `rejected`; none if no call needed it.
+pub(super) fn all_declined(calls: &[Planned<'_, '_>]) -> Option<bool> {
+    let mut gated = calls.iter().filter(|one| one.gated).peekable();
+    gated.peek()?;
+    Some(gated.all(|one| matches!(one.decision, CallDecision::Declined(_))))
+}
+
 fn refuse<'t, 'a>(call: &ToolCall, text: String) -> Planned<'t, 'a> {
     Planned { call: call.clone(), decision: CallDecision::Refuse(text), gated: false, server: None }
 }

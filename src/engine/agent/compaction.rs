@@ -7,7 +7,7 @@ use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::calls::{ModelAnswer, ModelCall, Prompt, Tell};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::OnLength;
-use crate::model::budget::cut;
+use crate::model::truncation::cut;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::memory::{Past, SUMMARY_MARK, Summary, Window, text_tokens};

@@ -8,7 +8,7 @@ use super::binding::ToolTable;
 use super::profile::Profile;
 use super::{compaction, media, prompt, window};
 use crate::engine::drive::context::StepContext;
-use crate::model::budget::{Source, within};
+use crate::model::truncation::{Source, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
 use crate::model::memory::{Past, PastTurn, Sizes, Window, estimate, text_tokens};

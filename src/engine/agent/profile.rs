@@ -7,7 +7,7 @@ use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::drive::context::{ChatOverrides, StepContext};
 use crate::model::Id;
 use crate::model::agent::{Agent, MemoryConfig, OnLength, OnToolLimit, Parameters, ToolRef};
-use crate::model::budget::Cut;
+use crate::model::truncation::Cut;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::fallback::Fallback;
 use crate::model::node::{AgentNode, LlmNode};

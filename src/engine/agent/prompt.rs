@@ -7,7 +7,7 @@ use super::{media, words};
 use crate::engine::calls::Prompt;
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::MemoryConfig;
-use crate::model::budget::{Cut, Source, cut_retrieved, within};
+use crate::model::truncation::{Cut, Source, cut_retrieved, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
 use crate::model::memory::Past;

@@ -174,9 +174,7 @@ impl Speaker<'_> {
                     return Ok(ConversationEnd::Pause(self.pause(calls)));
                 }
             };
-            if calls.iter().any(|one| one.gated) {
-                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.decision, CallDecision::Declined(_)));
-            }
+            rejected = approval::all_declined(&calls).unwrap_or(rejected);
             answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
             conversation.push(answer.message);
             self.add_results(&mut conversation, results)?;

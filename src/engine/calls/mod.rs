@@ -1,10 +1,11 @@
 //! Owns model calls: recorded before and after, never repeated after success; and the start of conversations.
 
+mod context_spans;
+pub(in crate::engine) mod embeddings_and_searches;
 pub(in crate::engine) mod endings;
 pub(in crate::engine) mod fallbacks;
 mod files;
 pub(in crate::engine) mod tool_calls;
-pub(in crate::engine) mod values;
 
 use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use crate::engine::drive::context::{StepContext, cut_short, lost, store_fault};
 
 use crate::engine::log::journal::{Lost, PendingText};
 use crate::model::agent::OnLength;
-use crate::model::budget::Cut;
+use crate::model::truncation::Cut;
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, PartHash, Warning};
 use crate::model::run::{Call, Finished};

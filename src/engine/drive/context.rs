@@ -7,7 +7,6 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::log::journal::{Journal, Lost};
-use crate::config::Propagate;
 use crate::engine::world::World;
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
@@ -258,7 +257,7 @@ impl StepContext {
 
     /// The trace context of a call: its own span if spans are sent to OpenTelemetry collectors, else the host's.
     pub(in crate::engine) fn onward(&self, span: Id) -> Option<Arc<TraceContext>> {
-        if self.world.config.observability.propagate == Propagate::None {
+        if !self.world.config.observability.propagate.reaches_tools() {
             return None;
         }
         if !self.world.observer.traces() {

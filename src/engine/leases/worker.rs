@@ -278,6 +278,8 @@ impl World {
         let claimed = Claimed::new(self, claimed.await?);
         for row in claimed.rows() {
             self.boundary(Boundary::After, row.id, row.head);
+            let job = if row.started_at.is_none() { "RunWorkflowJob" } else { "ResumeWorkflowJob" };
+            tracing::info!(run = %row.id, job, queue, tries = row.tries, "a job begins");
         }
         let taken = claimed.names();
         self.go_on_with(claimed, places, false).await;

@@ -1,12 +1,12 @@
-//! Owns what each type of node does: those with calls in files of their own, all others but `human` and `fork` in `pure.rs`.
+//! Owns what each type of node does: those with calls in files of their own (`agent`: `engine/agent`), all others but `human` and `fork` in `pure.rs`.
 
-pub mod agent;
 pub mod llm;
 pub mod mcp;
 pub(in crate::engine) mod pure;
 pub mod tool;
 pub mod rag;
 
+use crate::engine::agent;
 use crate::engine::drive::context::{StepContext, StepResult};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::Node;

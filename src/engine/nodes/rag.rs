@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::engine::calls::values::ValueCall;
+use crate::engine::calls::embeddings_and_searches::ValueCall;
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult, store_fault};
 use crate::knowledge::{Question, Scores, SearchFailure};
 use crate::model::event::{CallKind, Change, Fault, FaultCode, Warning};

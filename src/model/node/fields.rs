@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::super::arguments::Arguments;
+use super::super::state::is_internal;
 use super::super::template_text::Template;
 
 /// A node's data.
@@ -86,7 +87,7 @@ impl<'d> Fields<'d> {
 pub(in super::super) fn is_output_key(key: &str) -> bool {
     let mut bytes = key.bytes();
     let first = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    first && key.len() <= 128 && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') && !key.starts_with("__")
+    first && key.len() <= 128 && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') && !is_internal(key)
 }
 
 /// The value without members that are null.

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, Event, LaneId, StepStarted, Warning};
+use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, LaneId, StepStarted, Warning};
 use super::super::plan::NodeIndex;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 use super::Telling;
 use super::frame::{Frame, Place, StepFacts};
+use super::tool_results::ToolResults;
 
 /// The held frames of a lane.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub(super) struct Lane {
     waiting: VecDeque<Item>,
     forks: VecDeque<Fork>,
     step: Option<Step>,
-    results: Vec<ToolTurn>,
+    pub(super) tool_results: ToolResults,
     /// How long the run had worked when it began.
     began_ms: u64,
 }
@@ -56,12 +57,6 @@ struct Step {
     calls: HashMap<String, (CallKind, bool)>,
     /// Published sources.
     sources: HashSet<String>,
-}
-
-/// The tool calls of one model turn, with results in model order.
-#[derive(Debug)]
-struct ToolTurn {
-    calls: VecDeque<(String, Option<Arc<Entry>>)>,
 }
 
 /// The data of an ended call that the encoder needs.
@@ -99,7 +94,7 @@ impl Lane {
             waiting: VecDeque::new(),
             forks: VecDeque::new(),
             step: None,
-            results: Vec::new(),
+            tool_results: ToolResults::default(),
             began_ms,
         }
     }
@@ -119,7 +114,7 @@ impl Lane {
             step.facts.worked_ms += before.map_or(0, |since| worked_ms.saturating_sub(since));
             return;
         }
-        self.results.clear();
+        self.tool_results.clear();
         let facts = StepFacts { iteration: started.iteration, ..StepFacts::default() };
         self.step = Some(Step { id: started.step, facts, entered_ms: Some(worked_ms), calls: HashMap::new(), sources: HashSet::new() });
         if branches > 0 {
@@ -150,7 +145,7 @@ impl Lane {
         self.wait(worked_ms);
         self.settled = false;
         let (facts, id) = self.step.take().map(|step| (step.facts, Some(step.id))).unwrap_or_default();
-        self.results.clear();
+        self.tool_results.clear();
         let forked = self.forks.back().is_some_and(|fork| Some(fork.step) == id);
         (facts, forked)
     }
@@ -188,29 +183,6 @@ impl Lane {
         let before = step.calls.len();
         step.calls.retain(|_, (_, streams)| !*streams);
         step.calls.len() != before
-    }
-
-    pub(super) fn expect_tools(&mut self, event: &Event) {
-        if let Event::ToolsCalled { calls, .. } = event {
-            self.results.push(ToolTurn { calls: calls.iter().map(|call| (call.id.clone(), None)).collect() });
-        }
-    }
-
-    /// Results that can be published now, because those before them in their turn are published. A call that was never announced has none.
-    pub(super) fn tool_results(&mut self, call_id: &str, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
-        let turn = self.results.iter_mut().rev().find(|turn| turn.calls.iter().any(|(id, _)| id == call_id));
-        let Some(turn) = turn else { return Vec::new() };
-        for (id, result) in &mut turn.calls {
-            if id == call_id {
-                *result = Some(Arc::clone(entry));
-            }
-        }
-        let mut ready = Vec::new();
-        while let Some((_, Some(result))) = turn.calls.front() {
-            ready.push(Arc::clone(result));
-            turn.calls.pop_front();
-        }
-        ready
     }
 }
 

@@ -8,6 +8,7 @@ mod json;
 mod lanes;
 #[cfg(test)]
 mod tests;
+mod tool_results;
 mod values;
 
 use std::collections::BTreeMap;
@@ -208,7 +209,7 @@ impl Telling {
             Event::StepFailed { .. } => self.failed_step(entry),
             Event::ToolsCalled { calls, .. } => {
                 if let Some(lane) = self.lanes.get_mut(&id) {
-                    lane.expect_tools(&entry.event);
+                    lane.tool_results.announce(&entry.event);
                 }
                 for index in 0..calls.len() {
                     self.say_body(id, Body::ToolCall { entry: Arc::clone(entry), index });
@@ -370,7 +371,7 @@ impl Telling {
             self.streaming = self.streaming.saturating_sub(1);
         }
         if let CallOutcome::Tool(outcome) = &call.outcome {
-            for result in self.lanes.get_mut(&entry.lane).map(|lane| lane.tool_results(&outcome.call_id, entry)).unwrap_or_default() {
+            for result in self.lanes.get_mut(&entry.lane).map(|lane| lane.tool_results.ready(&outcome.call_id, entry)).unwrap_or_default() {
                 self.say_body(entry.lane, Body::ToolResult(result));
             }
         } else if ended.kind == Some(CallKind::Retrieval) && matches!(call.outcome, CallOutcome::Value(_)) {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::event::{CallFinished, CallOutcome, Change, EntityKind, Entry, Event};
 use super::super::graph::NodeKind;
+use super::super::state::is_internal;
 use super::super::usage::Usage;
 use super::frame::{Frame, StepFacts};
 use super::json::Object;
@@ -43,7 +44,7 @@ impl Frame {
 
     /// The changed keys without internal ones.
     pub(super) fn changes(&self, object: &mut Object<'_>, change: &Change) {
-        let told = change.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (&**key, &**value));
+        let told = change.iter().filter(|(key, _)| !is_internal(key)).map(|(key, value)| (&**key, &**value));
         let omitted = self.small(object, "changes", told);
         tell_omitted(object, &omitted);
     }

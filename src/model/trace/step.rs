@@ -9,7 +9,7 @@ use super::super::event::{Change, Entry, Fault, Handle, StepCompleted, Warning};
 use super::super::graph::NodeKind;
 use super::super::plan::Plan;
 use super::super::run::{Run, Spot};
-use super::super::state::State;
+use super::super::state::{State, is_internal};
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 
@@ -227,6 +227,6 @@ impl Step {
 
 /// The changed keys without internal ones.
 fn changed(change: &Change) -> Value {
-    let fields = change.iter().filter(|(key, _)| !key.starts_with("__"));
+    let fields = change.iter().filter(|(key, _)| !is_internal(key));
     Value::Object(fields.map(|(key, value)| (key.to_string(), (**value).clone())).collect())
 }

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use self::stream::MessageState;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::wire::{self, Framing, Header, Reading, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 use crate::model::event::FaultCode;

@@ -13,7 +13,7 @@ use reqwest::Url;
 
 use self::sign::{Keys, Scope, Signed};
 use self::stream::ConverseState;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::wire::{self, Framing, Header, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 use crate::model::event::FaultCode;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::stream::Talk;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::vectors::Batches;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Ranking, RerankRequest, rerank, vectors};

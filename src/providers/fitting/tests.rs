@@ -10,7 +10,7 @@ use crate::model::chat::{ProviderBlocks, ToolCall};
 use crate::model::registry::{self, Cache, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
-use crate::providers::outbound::Outbound;
+use crate::providers::http_client::Outbound;
 use crate::providers::prompt_cache_key::Conversation;
 use crate::providers::registry::Providers;
 use crate::providers::{anthropic, bedrock, cohere, gemini, ollama, openai, responses};

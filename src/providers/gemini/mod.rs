@@ -14,7 +14,7 @@ use http::{HeaderName, header};
 use serde_json::Value;
 
 use self::stream::Candidate;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::outbound::{Patience, too_much};
+use super::http_client::{TimeLimits, too_much};
 use super::reply::{self, Parts, tool_call_of};
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
@@ -29,26 +29,26 @@ pub struct HostModels {
     /// The way to the host.
     pub door: HostDoor,
     /// How long it may take.
-    pub patience: Patience,
+    pub time_limits: TimeLimits,
     /// Whether a call contains `traceparent`.
     pub passes_trace: bool,
 }
 
 impl HostModels {
     async fn ask(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-        let until = self.patience.until();
+        let until = self.time_limits.until();
         let (sender, mut chunks) = mpsc::unbounded_channel();
-        let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, within(self.payload(request), self.patience.total), Some(sender)));
-        let mut limit = self.patience.first_byte;
+        let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, within(self.payload(request), self.time_limits.total), Some(sender)));
+        let mut limit = self.time_limits.first_byte;
         let mut heard = Received::default();
         loop {
             tokio::select! {
                 biased;
                 Some(chunk) = chunks.recv() => {
-                    limit = self.patience.idle;
+                    limit = self.time_limits.idle;
                     heard.take(&chunk, deltas);
-                    if heard.bytes > self.patience.answer_bytes {
-                        return Err(ProviderFailure { tokens: heard.tokens, cut: true, ..too_much(self.patience.answer_bytes) });
+                    if heard.bytes > self.time_limits.answer_bytes {
+                        return Err(ProviderFailure { tokens: heard.tokens, cut: true, ..too_much(self.time_limits.answer_bytes) });
                     }
                 }
                 answer = &mut asked => {
@@ -61,7 +61,7 @@ impl HostModels {
                     };
                 }
                 () = tokio::time::sleep(limit) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(limit) }),
-                () = tokio::time::sleep_until(until) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(self.patience.total) }),
+                () = tokio::time::sleep_until(until) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(self.time_limits.total) }),
             }
         }
     }
@@ -227,7 +227,7 @@ impl Provider for HostModels {
             if let (Value::Object(fields), Some(trace)) = (&mut payload, request.trace.as_ref().filter(|_| self.passes_trace)) {
                 fields.extend(trace.members().map(|(name, value)| (name.to_owned(), value.into())));
             }
-            let answer = self.door.call(HostOp::ProviderRerank, payload, self.patience.total).await.map_err(failed)?;
+            let answer = self.door.call(HostOp::ProviderRerank, payload, self.time_limits.total).await.map_err(failed)?;
             rerank::order(&answer, request.texts.len())
         })
     }
@@ -241,8 +241,8 @@ mod tests {
     use crate::model::chat::Role;
     use crate::host::{Host, HostCall, HostDeclaration};
 
-    fn patience(limit: Duration) -> Patience {
-        Patience { first_byte: limit, idle: limit, total: limit, answer_bytes: 1 << 20, retries: 0 }
+    fn time_limits(limit: Duration) -> TimeLimits {
+        TimeLimits { first_byte: limit, idle: limit, total: limit, answer_bytes: 1 << 20, retries: 0 }
     }
 
     struct Chatty;
@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn files_go_to_the_host_with_their_bytes() {
-        let patience = patience(Duration::ZERO);
-        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience, passes_trace: true };
+        let time_limits = time_limits(Duration::ZERO);
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), time_limits, passes_trace: true };
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         assert_eq!(models.payload(&request).get("media"), None);
         request.messages[0].attachments = vec![serde_json::from_value(json!({"type": "image", "mime_type": "image/png", "storage_key": "k"})).expect("a file")];
@@ -277,7 +277,7 @@ mod tests {
         let door = HostDoor::default();
         door.set(Arc::new(Chatty), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
         let second = Duration::from_secs(1);
-        let models = HostModels { id: "mine".into(), door, patience: patience(second), passes_trace: true };
+        let models = HostModels { id: "mine".into(), door, time_limits: time_limits(second), passes_trace: true };
         let told = crate::sync::Mutex::new(Vec::new());
         let request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let reply = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
@@ -313,7 +313,7 @@ mod tests {
     async fn an_answer_in_parts_is_kept_with_the_hosts_own_data_and_goes_back_as_it_came() {
         let door = HostDoor::default();
         door.set(Arc::new(Thinker), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
-        let models = HostModels { id: "mine".into(), door, patience: patience(Duration::from_secs(1)), passes_trace: true };
+        let models = HostModels { id: "mine".into(), door, time_limits: time_limits(Duration::from_secs(1)), passes_trace: true };
         let told = crate::sync::Mutex::new(Vec::new());
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let mut message = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer").message;
@@ -367,8 +367,8 @@ mod tests {
     #[tokio::test]
     async fn a_host_that_does_not_answer_is_unavailable() {
         let second = Duration::from_secs(1);
-        let patience = patience(second);
-        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience, passes_trace: true };
+        let time_limits = time_limits(second);
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), time_limits, passes_trace: true };
         let failure = models.chat(&ChatRequest::new("m", Vec::new()), &|_| {}).await.expect_err("no host");
         assert_eq!(failure.fault.code, FaultCode::ProviderUnavailable);
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use self::stream::Talk;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::vectors::Batches;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, vectors};
@@ -71,7 +71,7 @@ impl Provider for Ollama {
         Box::pin(async move {
             let mut batches = Batches::default();
             for at in 0.. {
-                let texts = batches.next(&request.texts, BATCH, request.dimensions, self.wire.patience.answer_bytes);
+                let texts = batches.next(&request.texts, BATCH, request.dimensions, self.wire.time_limits.answer_bytes);
                 if texts.is_empty() {
                     break;
                 }

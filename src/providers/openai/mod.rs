@@ -18,7 +18,7 @@ use http::{HeaderName, header};
 
 use self::dialect::{Authorization, Dialect};
 use self::stream::CompletionState;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
 

@@ -278,7 +278,7 @@ async fn a_filtered_answer_fails_with_its_usage() {
 async fn nobody_listening_is_unavailable() {
     let (mut provider, _) = provider("openai", vec![]).await;
     provider.wire.base_url = "http://127.0.0.1:9/v1".into();
-    provider.wire.patience.retries = 0;
+    provider.wire.time_limits.retries = 0;
     assert!(answer_text(&provider, &hello(false)).await.contains("provider_unavailable: the provider could not be reached: "));
 }
 

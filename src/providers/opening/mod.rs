@@ -5,7 +5,7 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::amazon_event_stream::Frames;
-use super::outbound::Answer;
+use super::http_client::Answer;
 use super::refusal::{self, Refused};
 use super::sse::Lines;
 use crate::model::Timestamp;

@@ -29,7 +29,7 @@ use super::limits::{self, Gate};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::{Dialect, Structure};
-use super::outbound::{Outbound, Patience};
+use super::http_client::{Outbound, TimeLimits};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::strict::Mode;
@@ -38,7 +38,7 @@ use super::vertex::token::Tokens;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
 use super::{anthropic, bedrock, fitting, strict};
-use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, Secret};
+use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
 use crate::model::event::{FaultCode, Warning};
@@ -56,7 +56,7 @@ struct Entry {
     dialect: String,
     base_url: String,
     credential: Option<String>,
-    patience: Patience,
+    time_limits: TimeLimits,
     gate: Arc<Gate>,
     /// Models and keys that summaries of thoughts were refused to.
     silent: Silent,
@@ -212,14 +212,9 @@ impl Providers {
         })
     }
 
-    /// Whether model calls contain `traceparent`.
-    fn passes_trace(&self) -> bool {
-        self.config.observability.propagate == Propagate::All
-    }
-
     /// The span that a call is made in goes along; headers that the configuration sets win.
     fn pass_trace(&self, found: &mut Found, trace: Option<&Arc<TraceContext>>) {
-        let Some(trace) = trace.filter(|_| self.passes_trace()) else { return };
+        let Some(trace) = trace.filter(|_| self.config.observability.propagate.reaches_models()) else { return };
         for (name, value) in trace.members() {
             let known = found.headers.iter().any(|(header, _)| header == name);
             let value = HeaderValue::from_str(&value).ok().filter(|_| !known);
@@ -300,7 +295,10 @@ impl Named<'_> {
             Family::Vertex => Ready::owned(Vertex { wire: self.wire(found)?, project: entry.project(id)?, location: entry.location() }),
             Family::Script => Ready::Borrowed(&all.scripts),
             Family::Hash => Ready::Borrowed(&Hash),
-            Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience, passes_trace: all.passes_trace() }),
+            Family::Host => {
+                let (door, passes_trace) = (all.host.clone(), all.config.observability.propagate.reaches_models());
+                Ready::owned(HostModels { id: (*id).to_owned(), door, time_limits: entry.time_limits, passes_trace })
+            }
         })
     }
 
@@ -310,8 +308,8 @@ impl Named<'_> {
             credential: found.credential.clone(),
             headers: found.headers.clone(),
             options: found.options.clone(),
-            patience: self.entry.patience,
-            until: self.entry.patience.until(),
+            time_limits: self.entry.time_limits,
+            until: self.entry.time_limits.until(),
             outbound: Arc::clone(&self.all.outbound),
             gate: Arc::clone(&self.entry.gate),
             shared: found.shared,
@@ -404,7 +402,7 @@ impl Entry {
         }
         let usual = || clouds::base_url(family, &settings).or_else(|| known.map(|known| known.3.to_owned()));
         let base_url = settings.base_url.clone().or_else(usual).unwrap_or_default();
-        let patience = Patience {
+        let time_limits = TimeLimits {
             first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| config.model_first_byte_ms())),
             idle: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_idle_ms)),
             total: Duration::from_millis(config.timeouts.model_total_ms),
@@ -414,7 +412,7 @@ impl Entry {
         let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
         let models = settings.models.iter().map(known).collect();
         let (credential, gate) = (config.credential_of(id), Gate::new(id, settings.limits, config.limits.provider_wait_ms));
-        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, silent: Silent::default(), tokens: Tokens::default(), settings, models })
+        Ok(Self { family, dialect: kind, base_url, credential, time_limits, gate, silent: Silent::default(), tokens: Tokens::default(), settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {

@@ -14,7 +14,7 @@ use crate::config::Secret;
 use crate::model::hex::hex;
 use crate::model::{Id, Timestamp};
 use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, rich, whole};
-use crate::providers::outbound::Outbound;
+use crate::providers::http_client::Outbound;
 use crate::sync::Mutex;
 
 const KEY: &str = include_str!("test-key.pem");

@@ -12,7 +12,7 @@ use crate::config::Secret;
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 use crate::providers::ProviderFailure;
-use crate::providers::outbound::Outbound;
+use crate::providers::http_client::Outbound;
 use crate::secrets::masking::Masker;
 use crate::sync::Mutex;
 

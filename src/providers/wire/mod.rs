@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::amazon_event_stream::Frames;
 use super::limits::Gate;
-use super::outbound::{Answer, Outbound, Patience, Request, Sign};
+use super::http_client::{Answer, Outbound, Request, Sign, TimeLimits};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
@@ -34,7 +34,7 @@ pub struct Wire {
     /// Further members of each body.
     pub options: Map<String, Value>,
     /// How long it may take.
-    pub patience: Patience,
+    pub time_limits: TimeLimits,
     /// When the call that it was made for must be over.
     pub until: Instant,
     /// The way out.
@@ -82,7 +82,7 @@ impl Wire {
     }
 
     async fn open(&self, request: Request<'_>) -> Result<Answer, ProviderFailure> {
-        self.outbound.open(&request, &self.patience, self.until, (&self.gate, self.shared)).await
+        self.outbound.open(&request, &self.time_limits, self.until, (&self.gate, self.shared)).await
     }
 
     /// A body with its further members, as text.

@@ -100,8 +100,8 @@ async fn a_call_has_a_limit_in_all() {
     let (word, end) = (says("w"), finish("stop"));
     let pieces: Vec<&str> = [word.as_str(), "WAIT"].repeat(40).into_iter().chain([end.as_str()]).collect();
     let short = |wire: &mut Wire| {
-        wire.patience.total = Duration::from_millis(500);
-        wire.until = wire.patience.until();
+        wire.time_limits.total = Duration::from_millis(500);
+        wire.until = wire.time_limits.until();
     };
     let (told, _, took) = ask(vec![stream(&pieces)], short).await;
     assert!(told.contains("provider_timeout: the call took longer than 500 ms in all"), "{told}");
@@ -127,7 +127,7 @@ async fn one_event_may_be_as_long_as_the_answer() {
     let long = "x".repeat(3 << 20);
     let told = once(&[&says(&long), &finish("stop")]).await;
     assert!(told.ends_with("xxx\" Stop None"), "{}", &told[told.len() - 200..]);
-    let small = |wire: &mut Wire| wire.patience.answer_bytes = 1 << 20;
+    let small = |wire: &mut Wire| wire.time_limits.answer_bytes = 1 << 20;
     let (told, _, _) = ask(vec![stream(&[&says(&long), &finish("stop")])], small).await;
     assert!(told.contains("provider_protocol: the provider's answer is larger than 1048576 bytes (`limits.answer_kb`)"), "{told}");
 }

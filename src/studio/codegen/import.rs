@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::CodeAction;
+use super::flags::CodeAction;
 use super::import_problems::Spot;
 use super::incoming::Incoming;
 use super::super::definition_writes::Origin;
@@ -58,7 +58,7 @@ fn given_of(body: &Value) -> Result<Given<'_>> {
         "ref" => Given::Reference(fields.required("ref", 1024).unwrap_or_default().to_owned()),
         "json" => Given::Json(members.get("json").unwrap_or(&Value::Null)),
         _ => {
-            let text = fields.required("source", super::classes::BYTES).unwrap_or_default().to_owned();
+            let text = fields.required("source", super::importable_classes::BYTES).unwrap_or_default().to_owned();
             if fields.value("language").is_none() {
                 fields.wrong("language", "is required");
             }

@@ -1,10 +1,10 @@
-//! Owns the conflicts of a write: a stale revision or draft, a definition of the host, a definition in use.
+//! Owns the conflicts of a write: a stale revision, a definition of the host, a definition in use.
 
 use serde_json::json;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::Tx;
-use crate::store::definitions::{self as table, DraftRow};
+use crate::store::definitions as table;
 use crate::studio::definitions::resource::{Definition, Resource};
 use crate::studio::definitions::{answer, uses};
 use crate::studio::reach::Refusal;
@@ -58,18 +58,4 @@ pub(in crate::studio) fn must_be_unused(tx: &mut Tx<'_>, tenant: &str, resource:
     }
     let text = format!("`{}` is used by {} other definitions; delete those first, or force it", found.slug, used_by.len());
     Err(Error::new(Kind::InUse, text).with("used_by", used_by).into())
-}
-
-/// Refuses what began from another draft than the one that there is. The refusal does not show that one: see `Studio::with_draft`.
-pub(in crate::studio) fn must_be_current_draft(draft: Option<&DraftRow>, expected: Option<i64>) -> Result<()> {
-    let found = draft.map_or(0, |draft| draft.draft_revision);
-    if expected.is_none_or(|expected| expected == found) { Ok(()) } else { Err(stale_draft(draft)) }
-}
-
-pub(in crate::studio) fn stale_draft(draft: Option<&DraftRow>) -> Error {
-    let text = match draft {
-        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
-        None => "the draft was saved or deleted meanwhile".to_owned(),
-    };
-    Error::new(Kind::RevisionConflict, text)
 }

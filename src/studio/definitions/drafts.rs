@@ -7,7 +7,7 @@ use crate::model::Id;
 use crate::store::Tx;
 use crate::store::definitions::{self as table, DraftRow};
 use crate::studio::definitions::catalog::Catalog;
-use crate::studio::definitions::conflicts::{must_be_current_draft, must_be_open, stale_draft};
+use crate::studio::definitions::conflicts::must_be_open;
 use crate::studio::definitions::edits::Edit;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::resource::{Definition, Resource, expected_revision};
@@ -49,6 +49,20 @@ fn read_graph(body: &Value, catalog: &Catalog) -> Result<Value> {
         fields.wrong("graph", &format!("must have at most {} KiB", limits.graph_kb));
     }
     problems.into_result().map(|()| graph)
+}
+
+/// Refuses what began from another draft than the one that there is. The refusal does not show that one: see `Studio::with_draft`.
+fn must_be_current_draft(draft: Option<&DraftRow>, expected: Option<i64>) -> Result<()> {
+    let found = draft.map_or(0, |draft| draft.draft_revision);
+    if expected.is_none_or(|expected| expected == found) { Ok(()) } else { Err(stale_draft(draft)) }
+}
+
+fn stale_draft(draft: Option<&DraftRow>) -> Error {
+    let text = match draft {
+        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
+        None => "the draft was saved or deleted meanwhile".to_owned(),
+    };
+    Error::new(Kind::RevisionConflict, text)
 }
 
 /// Removes a draft of this revision; refused when another hand went on with it meanwhile.

@@ -11,7 +11,7 @@ pub(in crate::studio) mod fields;
 pub(in crate::studio) mod knowledge;
 pub(in crate::studio) mod listing;
 pub(in crate::studio) mod mcp_servers;
-pub(in crate::studio) mod providers;
+pub(in crate::studio) mod providers_and_models;
 pub(in crate::studio) mod registry;
 pub mod resource;
 pub(in crate::studio) mod revisions;

@@ -10,6 +10,7 @@ use crate::model::Id;
 use crate::model::chat::Message;
 use crate::model::event::{EntityKind, Pause, PauseReason};
 use crate::model::run::Status;
+use crate::model::state::is_internal;
 use crate::store::threads;
 use crate::studio::definitions::must_find;
 use crate::studio::definitions::resource::Resource;
@@ -147,7 +148,7 @@ impl Studio {
             let folded = loaded.fold(None)?;
             let created = &loaded.created;
             let mut state: Map<String, Value> =
-                created.state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect();
+                created.state.iter().filter(|(key, _)| !is_internal(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
             state.insert("input".into(), created.message.as_str().into());
             if !created.attachments.is_empty() {
                 state.insert("attachments".into(), json!(created.attachments));

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::event::{EntityKind, PartHash};
 use crate::model::parts;
 use crate::model::run::{Run, Status};
+use crate::model::state::is_internal;
 use crate::model::trace::{self, Span, Step, Trace};
 use crate::model::usage::Usage;
 use crate::store::log::parts as stored;
@@ -245,7 +246,7 @@ fn with_note(mut shown: Value, omitted: bool) -> Value {
 }
 
 fn public(state: &Map<String, Value>) -> Map<String, Value> {
-    state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect()
+    state.iter().filter(|(key, _)| !is_internal(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// Leaves out what says nothing, so that a long trace stays small: nulls, empty values, zeros of counts, what is not so.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::providers::outbound;
+use crate::providers::http_client;
 use crate::providers::trust::Trust;
 use patterns::Patterns;
 
@@ -129,8 +129,8 @@ impl GuardedClient {
     pub fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
             // A server may close a kept connection just as the next call is sent on it, and then it would be unknown whether that call ran.
-            let builder = outbound::builder(&self.guard.trust)?.pool_max_idle_per_host(0).no_proxy().dns_resolver(Arc::new(self.guard.clone()));
-            builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))
+            let builder = http_client::builder(&self.guard.trust)?.pool_max_idle_per_host(0).no_proxy().dns_resolver(Arc::new(self.guard.clone()));
+            builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", http_client::cause(&problem)))
         });
         made.as_ref().map_err(Clone::clone)
     }
@@ -146,7 +146,7 @@ pub fn why(problem: &reqwest::Error) -> String {
         }
         cause = error.source();
     }
-    outbound::cause(problem)
+    http_client::cause(problem)
 }
 
 #[cfg(test)]

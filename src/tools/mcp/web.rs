@@ -25,7 +25,7 @@ use super::server::Address;
 use super::server_call;
 use super::wire::{self, Broken, MESSAGE_LIMIT};
 use crate::json;
-use crate::providers::outbound;
+use crate::providers::http_client;
 use crate::tools::guard::{self, Guard};
 
 /// A stream that broke off is looked for so many times, for seven seconds; then the server is taken for dead.
@@ -60,12 +60,12 @@ impl From<&reqwest::Error> for TransportFailure {
 /// The address must not be reached, or no client can be made.
 pub(super) fn client(address: &Address, guard: &Guard) -> Result<(reqwest::Client, Url), String> {
     let url = Url::parse(&address.url).map_err(|problem| format!("has no valid `url`: {problem}"))?;
-    let mut builder = outbound::builder(guard.trust())?.redirect(Policy::custom(redirect));
+    let mut builder = http_client::builder(guard.trust())?.redirect(Policy::custom(redirect));
     if !address.free {
         guard.check(&url).map_err(|refusal| format!("is not called: {refusal}"))?;
         builder = builder.no_proxy().dns_resolver(Arc::new(guard.clone()));
     }
-    let client = builder.build().map_err(|problem| format!("cannot be called: the HTTP client could not be made: {}", outbound::cause(&problem)))?;
+    let client = builder.build().map_err(|problem| format!("cannot be called: the HTTP client could not be made: {}", http_client::cause(&problem)))?;
     Ok((client, url))
 }
 

@@ -154,7 +154,7 @@ async fn a_run_that_goes_on_from_the_database_has_masks_and_no_tool_is_called_wi
 
 /// Keeps every line of the log.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<String>>);
+pub struct Lines(pub Arc<Mutex<String>>);
 
 impl tracing::Subscriber for Lines {
     fn enabled(&self, line: &tracing::Metadata<'_>) -> bool {

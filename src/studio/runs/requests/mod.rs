@@ -9,6 +9,7 @@ use crate::model::Id;
 use crate::model::agent::Parameters;
 use crate::model::trace_context::TraceContext;
 use crate::model::event::{DoubtAction, DoubtAnswer, EntityKind};
+use crate::model::state::is_internal;
 use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 pub use crate::studio::runs::trial::Trial;
@@ -242,9 +243,9 @@ fn state(fields: &mut Fields<'_>, open: &[&str]) -> Map<String, Value> {
         let length = key.chars().count();
         if !(1..=128).contains(&length) {
             fields.wrong("state", "must have keys of 1 to 128 characters");
-        } else if key.starts_with("__") && !open.contains(&key.as_str()) {
+        } else if is_internal(key) && !open.contains(&key.as_str()) {
             fields.wrong(&format!("state.{key}"), "must not begin with `__`");
-        } else if key.starts_with("__") && !value.is_string() {
+        } else if is_internal(key) && !value.is_string() {
             fields.wrong(&format!("state.{key}"), "must be a string");
         }
     }

@@ -1,4 +1,4 @@
-//! Owns the HTTP clients for model providers: timeouts, retries and size limits.
+//! Owns the HTTP clients for model providers: time limits (`timeouts.model_*`), retries and size limits.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -32,9 +32,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// How long the text of a refusal is waited for: its status is known by then.
 const REFUSAL: Duration = Duration::from_secs(5);
-/// How long a usage report is waited for once the answer is complete.
 /// Letters of the name of an answer that are kept.
 const ID: usize = 200;
+/// How long a usage report is waited for once the answer is complete.
 const LINGER: Duration = Duration::from_secs(2);
 /// Calls over one HTTP/2 connection at most. Servers commonly allow a hundred, and a call above that waits inside the client, unseen.
 const SHARE: usize = 64;
@@ -45,7 +45,7 @@ const PONG: Duration = Duration::from_secs(10);
 
 /// How long a provider may take, how much it may say, and how often it is asked again.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct TimeLimits {
     /// To the first byte of the answer.
     pub first_byte: Duration,
     /// Between two things that it says; comments and blank lines say nothing.
@@ -58,7 +58,7 @@ pub struct Patience {
     pub retries: u32,
 }
 
-impl Patience {
+impl TimeLimits {
     /// When a call that begins now must be over.
     #[must_use]
     pub fn until(&self) -> Instant {
@@ -184,14 +184,20 @@ impl Outbound {
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
-    pub async fn open(&self, request: &Request<'_>, patience: &Patience, until: Instant, (gate, shared): (&Gate, bool)) -> Result<Answer, ProviderFailure> {
+    pub async fn open(
+        &self,
+        request: &Request<'_>,
+        time_limits: &TimeLimits,
+        until: Instant,
+        (gate, shared): (&Gate, bool),
+    ) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
-            return Ok(Answer::of(pieces.clone(), *patience, until));
+            return Ok(Answer::of(pieces.clone(), *time_limits, until));
         }
         let mut attempt = 0;
         loop {
-            let refused = match self.once(request, patience, until).await {
+            let refused = match self.once(request, time_limits, until).await {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
@@ -200,7 +206,7 @@ impl Outbound {
             }
             let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
             let wait = wait.filter(|wait| Instant::now() + *wait < until);
-            let Some(wait) = wait.filter(|_| attempt < patience.retries) else { return Err(refused.failure) };
+            let Some(wait) = wait.filter(|_| attempt < time_limits.retries) else { return Err(refused.failure) };
             // Another call may have been told to wait longer: as long as a call waits for room, and no longer.
             let rests = if shared { gate.rests_for() } else { Duration::ZERO };
             if rests > wait && (rests > gate.patience() || Instant::now() + rests >= until) {
@@ -223,11 +229,11 @@ impl Outbound {
         Some(wait.mul_f32(0.75 + f32::from(random[0]) / 512.0))
     }
 
-    async fn once(&self, request: &Request<'_>, patience: &Patience, until: Instant) -> Result<Answer, Refused> {
-        let first_byte = after(patience.first_byte).min(until);
-        let unanswered = |_| Refused::last(unanswered(patience, first_byte == until));
+    async fn once(&self, request: &Request<'_>, time_limits: &TimeLimits, until: Instant) -> Result<Answer, Refused> {
+        let first_byte = after(time_limits.first_byte).min(until);
+        let unanswered = |_| Refused::last(unanswered(time_limits, first_byte == until));
         let (status, headers, rest) = timeout_at(first_byte, self.head(request)).await.map_err(unanswered)??;
-        let mut answer = Answer::new(rest, *patience, until, is_json(&headers));
+        let mut answer = Answer::new(rest, *time_limits, until, is_json(&headers));
         answer.is_binary = is_of_kind(&headers, "application/vnd.amazon.eventstream");
         answer.id = headers.get("x-amzn-requestid").and_then(|id| id.to_str().ok()).map(|id| id.chars().take(ID).collect());
         if !(200..300).contains(&status) {
@@ -261,7 +267,7 @@ impl Outbound {
     /// The time to wait for an error's body: the status already says what to do.
     async fn refusal(&self, status: u16, headers: &HeaderMap, mut answer: Answer) -> Refused {
         answer.left = ERROR_LIMIT;
-        answer.until = answer.until.min(after(REFUSAL.min(answer.patience.first_byte)));
+        answer.until = answer.until.min(after(REFUSAL.min(answer.time_limits.first_byte)));
         let body = answer.read_what_is_allowed().await;
         refusal::read(status, headers, &body, self.clock.now())
     }
@@ -274,7 +280,7 @@ type Rest = BoxStream<'static, Result<Bytes, String>>;
 pub struct Answer {
     first: Option<Bytes>,
     rest: Rest,
-    patience: Patience,
+    time_limits: TimeLimits,
     /// When the whole call must be over.
     until: Instant,
     /// When the provider has been silent for too long.
@@ -289,32 +295,32 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn new(rest: Rest, patience: Patience, until: Instant, is_json: bool) -> Self {
-        let (silent_at, left) = (after(patience.idle), patience.answer_bytes);
-        Self { first: None, rest, patience, until, silent_at, lingers_until: None, left, is_json, is_binary: false, id: None }
+    fn new(rest: Rest, time_limits: TimeLimits, until: Instant, is_json: bool) -> Self {
+        let (silent_at, left) = (after(time_limits.idle), time_limits.answer_bytes);
+        Self { first: None, rest, time_limits, until, silent_at, lingers_until: None, left, is_json, is_binary: false, id: None }
     }
 
     /// An answer of these bytes, without a connection.
     #[cfg(any(test, feature = "fuzzing"))]
-    fn of(pieces: Vec<Bytes>, patience: Patience, until: Instant) -> Self {
+    fn of(pieces: Vec<Bytes>, time_limits: TimeLimits, until: Instant) -> Self {
         let rest = futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed();
-        Self::new(rest, patience, until, false)
+        Self::new(rest, time_limits, until, false)
     }
 
     /// What it may measure, and so any part of it.
     pub(super) const fn limit(&self) -> usize {
-        self.patience.answer_bytes
+        self.time_limits.answer_bytes
     }
 
     /// The provider said something: its silence is counted from here.
     pub(super) fn said(&mut self) {
-        self.silent_at = after(self.patience.idle);
+        self.silent_at = after(self.time_limits.idle);
     }
 
     /// All that counts was said: what may follow is waited for only a little.
     pub(super) fn lingers(&mut self) {
-        self.patience.idle = self.patience.idle.min(LINGER);
-        self.silent_at = *self.lingers_until.get_or_insert_with(|| after(self.patience.idle));
+        self.time_limits.idle = self.time_limits.idle.min(LINGER);
+        self.silent_at = *self.lingers_until.get_or_insert_with(|| after(self.time_limits.idle));
     }
 
     /// It is one JSON value, whatever was asked for: it says so, or it begins like one.
@@ -379,9 +385,9 @@ impl Answer {
 
     fn silent(&self) -> ProviderFailure {
         if self.until <= self.silent_at {
-            return too_long(&self.patience);
+            return too_long(&self.time_limits);
         }
-        let text = format!("the provider said nothing more for {} ms", self.patience.idle.as_millis());
+        let text = format!("the provider said nothing more for {} ms", self.time_limits.idle.as_millis());
         ProviderFailure::cut(FaultCode::ProviderTimeout, text)
     }
 
@@ -394,16 +400,16 @@ impl Answer {
     }
 }
 
-fn unanswered(patience: &Patience, whole: bool) -> ProviderFailure {
+fn unanswered(time_limits: &TimeLimits, whole: bool) -> ProviderFailure {
     if whole {
-        return too_long(patience);
+        return too_long(time_limits);
     }
-    let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
+    let text = format!("the provider sent nothing within {} ms", time_limits.first_byte.as_millis());
     ProviderFailure::cut(FaultCode::ProviderTimeout, text)
 }
 
-fn too_long(patience: &Patience) -> ProviderFailure {
-    let text = format!("the call took longer than {} ms in all (`timeouts.model_total_ms`) and was ended", patience.total.as_millis());
+fn too_long(time_limits: &TimeLimits) -> ProviderFailure {
+    let text = format!("the call took longer than {} ms in all (`timeouts.model_total_ms`) and was ended", time_limits.total.as_millis());
     ProviderFailure::cut(FaultCode::ProviderTimeout, text)
 }
 

@@ -1,4 +1,4 @@
-//! Owns calls that are neither model nor tool calls (embeddings, retrievals), and spans that are no calls.
+//! Owns calls that are neither model nor tool calls: embeddings, searches and rankings, also those that a tool made.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,9 +8,8 @@ use serde_json::Value;
 use crate::engine::calls::millis;
 use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::log::journal::Lost;
-use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, Measured, Warning};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, Warning};
 use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
@@ -132,34 +131,5 @@ impl StepContext {
         ended.cost_source = usage.as_ref().map(source);
         ended.warnings.extend(failed.iter().filter(|_| *ranks).map(|(_, text)| Warning::new(Warning::RERANK_FAILED, text.clone())));
         self.record(Event::CallFinished(Box::new(ended)))
-    }
-
-    /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub fn measure(&self, key: &str, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
-        let known = || self.open(|step| step.measured.contains(key)).unwrap_or(false);
-        if !self.world().config.observability.native_tracing || known() {
-            return Ok(());
-        }
-        let span = self.world().clock.id();
-        self.record(Event::Measured(Box::new(Measured {
-            step: self.step(),
-            span,
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            output,
-            key: key.to_owned(),
-        })))
-    }
-
-    /// Records what was cut to its budget, once for each key.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub fn measure_cuts(&self, key: &str, cuts: &[Cut]) -> Result<(), Fault> {
-        let mut numbered = cuts.iter().enumerate();
-        numbered.try_for_each(|(at, cut)| self.measure(&format!("{key}:{at}"), "context", "context_truncation", cut.span_output.clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Owns budgets: texts cut to a number of tokens, never inside a visible character.
+//! Owns the truncation of texts: they are cut to a number of tokens, never inside a visible character.
 
 mod chunks;
 
