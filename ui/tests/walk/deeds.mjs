@@ -4,7 +4,7 @@
  */
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
-import { focus, frames, inspect, press, WORDS } from './tab.mjs';
+import { focus, frames, inspect, look, press, WORDS } from './tab.mjs';
 import { before, comesToRest } from './checks.mjs';
 import { cross, hop, hurry, leave, refused, signOut } from './crossings.mjs';
 
@@ -208,7 +208,13 @@ async function dialog(walk, tab, now, [a]) {
   return `dialog: ${hit.name}`;
 }
 
-export async function say(walk, tab, now, [a]) {
+export async function say(walk, tab, before, [a]) {
+  let now = before;
+  // Who has just chosen a session sees it before writing: until then the box is that of the one before.
+  for (let n = 0; n < 12 && now.kind === 'play' && now.talk !== now.thread; n++) {
+    await frames(tab, 3);
+    now = (await look(tab)) ?? now;
+  }
   if (now.kind !== 'play' || now.dialog || !(await focus(tab, '#chatbox', 'all'))) return null;
   const message = `say ${walk.word()}`;
   await tab.page.keyboard.insertText(message);
