@@ -208,8 +208,8 @@ async function dialog(walk, tab, now, [a]) {
   return `dialog: ${hit.name}`;
 }
 
-export async function say(walk, tab, before, [a]) {
-  let now = before;
+export async function say(walk, tab, first, [a]) {
+  let now = first;
   // Who has just chosen a session sees it before writing: until then the box is that of the one before.
   for (let n = 0; n < 12 && now.kind === 'play' && now.talk !== now.thread; n++) {
     await frames(tab, 3);
