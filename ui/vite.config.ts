@@ -23,6 +23,8 @@ const COMMON = new RegExp(
     'lucide-react/dist/esm/icons',
   ].join('|'),
 );
+/** Small ones that are looked at one after another. */
+const LISTS = /src\/pages\/(agents|tools|mcp|knowledge)\/list[.]/;
 
 export default defineConfig({
   base: './',
@@ -48,6 +50,7 @@ export default defineConfig({
           groups: [
             { name: 'shell', test: SHELL, priority: 2 },
             { name: 'common', test: COMMON, minShareCount: 2, priority: 1 },
+            { name: 'lists', test: LISTS, priority: 1 },
           ],
         },
       },

@@ -121,6 +121,11 @@ impl Route {
         self.heeds("Idempotency-Key").heeds("traceparent").heeds("tracestate")
     }
 
+    /// It makes something: once for each key.
+    pub(super) fn makes_once(self) -> Self {
+        self.heeds("Idempotency-Key").answers("Idempotency-Replayed")
+    }
+
     pub(super) fn heeds(mut self, header: &'static str) -> Self {
         self.heeds.push(header);
         self

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::{Scope, Studio};
 use crate::error::{Error, Result};
+use crate::model::Timestamp;
+use crate::store::upkeep::request_keys::{self, RequestKey};
 use crate::store::{StoreError, Tx};
 
 /// Why a piece of work on the database ended early.
@@ -76,6 +78,11 @@ impl Studio {
         let kept = KeptRefusal::default();
         kept.outcome(self.world().store.write(kept.by(work)).await)
     }
+}
+
+/// Stores the answer under the key of its request, in the transaction that made what it tells of.
+pub(super) fn keep_answer(tx: &mut Tx<'_>, tenant: &str, key: Option<&RequestKey>, now: Timestamp, answer: impl FnOnce() -> Value) -> Result<(), StoreError> {
+    key.map_or(Ok(()), |key| request_keys::keep(tx, tenant, key, &answer(), now))
 }
 
 /// The `id` that the host gave its user, as it is stored.

@@ -2,6 +2,7 @@
 
 mod edits;
 mod lost;
+mod once;
 mod refusals;
 mod tenants;
 

@@ -5,6 +5,8 @@ const LOOPS = new Set(['ForStatement', 'ForOfStatement', 'ForInStatement', 'Whil
 const LATE = new Set(['then', 'catch', 'finally']);
 /** A write is allowed once one has asked whether what it belongs to is still there. */
 const ASKED = new Set(['here', 'gone', 'aborted']);
+/** What changes a collection. */
+const CHANGES = new Set(['set', 'add', 'delete', 'clear', 'push', 'pop', 'shift', 'unshift', 'splice', 'sort']);
 
 function above(node) {
   const all = [];
@@ -17,14 +19,21 @@ const nameOf = (node) => (node?.type === 'MemberExpression' && !node.computed ? 
 /** The callback of a promise: what it does, it does after a wait. */
 const isCallback = (fn) => fn.parent.type === 'CallExpression' && fn.parent.arguments.includes(fn) && LATE.has(nameOf(fn.parent.callee));
 
-/** True where the binding that a name means here lives as long as the module: its own or an imported one. */
-function isShared(scope, name) {
+/** The binding that a name means here, where it lives as long as the module: its own or an imported one. */
+function shared(scope, name) {
   for (let at = scope; at; at = at.upper) {
     const found = at.set.get(name);
-    if (found) return at.type === 'module' || at.type === 'global';
+    if (found) return at.type === 'module' || at.type === 'global' ? found : null;
   }
-  return false;
+  return null;
 }
+
+/** A collection that the module itself makes. */
+const isCollection = (binding) =>
+  binding?.defs.some(({ node }) => {
+    const made = node.type === 'VariableDeclarator' && node.init;
+    return made && (made.type === 'ArrayExpression' || (made.type === 'NewExpression' && /^(Weak)?(Map|Set)$/.test(made.callee.name)));
+  });
 
 const lateWrites = {
   meta: {
@@ -41,7 +50,7 @@ const lateWrites = {
     const writes = [];
     const code = context.sourceCode;
     const note = (node, root) => {
-      if (root?.type === 'Identifier' && isShared(code.getScope(node), root.name))
+      if (root?.type === 'Identifier' && shared(code.getScope(node), root.name))
         writes.push({ node, name: root.name, inside: functionOf(node) });
     };
     const target = (node) => {
@@ -80,6 +89,8 @@ const lateWrites = {
         const { callee } = node;
         if (nameOf(callee) === 'setState') note(node, callee.object);
         else if (callee.type === 'Identifier' && writers.has(callee.name)) note(node, callee);
+        else if (CHANGES.has(nameOf(callee)) && callee.object.type === 'Identifier')
+          if (isCollection(shared(code.getScope(node), callee.object.name))) note(node, callee.object);
       },
       'Program:exit': () => {
         for (const write of writes.filter(late)) context.report({ node: write.node, messageId: 'late', data: { name: write.name } });

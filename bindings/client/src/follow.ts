@@ -1,5 +1,5 @@
 /** Owns a run told live: asked for once, followed until it rests, through cut lines, hidden tabs and sign-ins. */
-import type { Requests } from './requests.js';
+import { newKey, type Requests } from './requests.js';
 import type { EventName } from './generated/events.js';
 import type { RunSummary, TraceAnswer } from './generated/schemas.js';
 import { next, type End, type Line, type Stop } from './line.js';
@@ -44,9 +44,6 @@ export interface Follow {
 }
 
 export const tailPath = (traceId: string): string => `/workflows/runs/${encodeURIComponent(traceId)}/events/stream`;
-
-/** Unlike any other, also where the page is not served safely. */
-export const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join('-');
 
 /** Resolves with how it ended, never rejects; after an abort nothing is told any more. */
 export async function follow(client: Requests, request: Follow): Promise<End> {

@@ -62,6 +62,9 @@ export function addressed(operation: string, values: Record<string, string | num
   return [method, path];
 }
 
+/** Unlike any other, also where the page is not served safely. */
+export const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join('-');
+
 const refused = ({ status, headers }: Response): boolean =>
   status === 401 || status === 419 || ((status === 403 || status === 422) && !/json/.test(headers.get('content-type') ?? ''));
 

@@ -1,6 +1,6 @@
 //! Owns the messages of threads: what people read there, and what histories of agents keep, decided as entries are written.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine::log::journal::Core;
 use crate::engine::world::World;
@@ -77,9 +77,19 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
             core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));
         }
         for (message, id) in turn.messages.iter().zip(&turn.ids) {
-            core.pending.append.messages.push(said(*id, &core.run, turn, message, entry.at));
+            let mut row = said(*id, &core.run, turn, message, entry.at);
+            if chat && turn.reply_id == Some(*id) {
+                row.meta = warned(&core.run);
+            }
+            core.pending.append.messages.push(row);
         }
     }
+}
+
+/// What people should know of the step that answers.
+fn warned(run: &Run) -> Option<Value> {
+    let step = run.lanes.get(&0)?.step.as_deref()?;
+    (!step.warnings.is_empty()).then(|| json!({"warnings": step.warnings}))
 }
 
 /// A summary, which people read only where the history is what they read.

@@ -6,6 +6,7 @@ use http::{HeaderValue, StatusCode, header};
 use crate::error::{Error, Result};
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
+use crate::http::idempotency::{self, Made};
 use crate::http::{answer, export_prefix, settings};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -20,6 +21,7 @@ pub(super) fn routes() -> Vec<Route> {
             .gives(200, Gives::Json("CodeExported")),
         Route::post("/api/codegen/import", "importCode", import)
             .reads(Reads::Json("CodeImportBody"))
+            .makes_once()
             .gives(201, Gives::Json("CodeImported"))
             .answers("Location"),
     ]
@@ -53,10 +55,12 @@ async fn export_code(call: Call) -> Result<Response> {
 }
 
 async fn import(call: Call) -> Result<Response> {
-    let made = call.studio.import_code(&call.scope, &call.body).await?;
-    let mut response = answer::json(StatusCode::CREATED, &made);
+    let key = idempotency::key_of(&call.headers, "import", "", &call.body)?;
+    let make = call.studio.import_code_under(key.clone(), &call.scope, &call.body);
+    let made = Made::once(&call.studio, &call.scope, key.as_ref(), make).await?;
+    let mut response = made.tell(answer::json(StatusCode::CREATED, &made.answer));
     let kinds = [("workflow", "workflows"), ("agent", "agents"), ("tool", "tools")];
-    let found = kinds.into_iter().find_map(|(kind, path)| Some((path, made[kind]["id"].as_str()?)));
+    let found = kinds.into_iter().find_map(|(kind, path)| Some((path, made.answer[kind]["id"].as_str()?)));
     if let Some(location) = found.and_then(|(path, id)| HeaderValue::try_from(format!("{}/api/{path}/{id}", call.base)).ok()) {
         response.headers_mut().insert(header::LOCATION, location);
     }

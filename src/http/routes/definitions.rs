@@ -4,6 +4,7 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 
 use crate::error::Result;
+use crate::http::idempotency::{self, Made};
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
@@ -38,6 +39,7 @@ fn of(resource: Resource) -> [Route; 7] {
             .gives(200, Gives::List(listed)),
         Route::post(all, format!("create{one}"), move |call| create(call, resource))
             .reads(Reads::Json(body))
+            .makes_once()
             .gives(201, Gives::Json(one))
             .answers("ETag")
             .answers("Location"),
@@ -58,10 +60,22 @@ fn of(resource: Resource) -> [Route; 7] {
             .query(&["force"])
             .gives(204, Gives::Nothing),
         Route::post(format!("{each}/duplicate"), format!("duplicate{one}"), move |call| duplicate(call, resource))
+            .makes_once()
             .gives(201, Gives::Json(one))
             .answers("ETag")
             .answers("Location"),
     ]
+}
+
+/// The routes that make one, as keys are kept under.
+const fn key_routes(resource: Resource) -> (&'static str, &'static str) {
+    match resource {
+        Resource::Agent => ("agents", "agents/duplicate"),
+        Resource::Workflow => ("workflows", "workflows/duplicate"),
+        Resource::Tool => ("tools", "tools/duplicate"),
+        Resource::McpServer => ("mcp-servers", "mcp-servers/duplicate"),
+        Resource::KnowledgeBase => ("knowledge-bases", "knowledge-bases/duplicate"),
+    }
 }
 
 fn collection(call: &Call, resource: Resource) -> String {
@@ -73,8 +87,10 @@ async fn list(call: Call, resource: Resource) -> Result<Response> {
 }
 
 async fn create(call: Call, resource: Resource) -> Result<Response> {
-    let made = call.studio.create(&call.scope, resource, &call.body).await?;
-    Ok(answer::created(&made, &collection(&call, resource)))
+    let key = idempotency::key_of(&call.headers, key_routes(resource).0, "", &call.body)?;
+    let make = call.studio.create_under(key.clone(), &call.scope, resource, &call.body);
+    let made = Made::once(&call.studio, &call.scope, key.as_ref(), make).await?;
+    Ok(made.tell(answer::created(&made.answer, &collection(&call, resource))))
 }
 
 async fn get(call: Call, resource: Resource) -> Result<Response> {
@@ -99,6 +115,9 @@ async fn delete(call: Call, resource: Resource) -> Result<Response> {
 }
 
 async fn duplicate(call: Call, resource: Resource) -> Result<Response> {
-    let made = call.studio.duplicate(&call.scope, resource, call.part("id")).await?;
-    Ok(answer::created(&made, &collection(&call, resource)))
+    let id = call.part("id");
+    let key = idempotency::key_of(&call.headers, key_routes(resource).1, id, &call.body)?;
+    let make = call.studio.duplicate_under(key.clone(), &call.scope, resource, id);
+    let made = Made::once(&call.studio, &call.scope, key.as_ref(), make).await?;
+    Ok(made.tell(answer::created(&made.answer, &collection(&call, resource))))
 }

@@ -2,9 +2,10 @@
 
 use axum::response::Response;
 use http::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::http::idempotency::{self, Made};
 use crate::http::answer;
 use crate::http::call::{self, Call};
 use crate::http::multipart::Form;
@@ -20,6 +21,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get(documents.clone(), "listDocuments", list).query(&["q", "limit", "cursor"]).gives(200, Gives::List("Document")),
         Route::post(documents, "addDocument", add)
             .reads(Reads::JsonOrUpload("DocumentBody", "DocumentForm"))
+            .makes_once()
             .gives(202, Gives::Json("Document")),
         Route::get(document.clone(), "getDocument", get).gives(200, Gives::Json("Document")),
         Route::new(Method::DELETE, document.clone(), "deleteDocument", delete).gives(204, Gives::Nothing),
@@ -45,16 +47,25 @@ async fn list(call: Call) -> Result<Response> {
 async fn add(mut call: Call) -> Result<Response> {
     let (request, room) = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
     let base = call.part("id");
-    let (made, ignored) = if call::content_type(request.headers()).as_deref() == Some("multipart/form-data") {
+    let (mut made, ignored) = if call::content_type(request.headers()).as_deref() == Some("multipart/form-data") {
         let form = Form::read(request, room).await?;
         let ignored = Ignored::against(Some("DocumentForm"), &form.names());
         let metadata = form.text("metadata").map(parse_metadata).transpose()?;
-        (call.studio.add_file(&call.scope, base, &form.must_have_file()?, metadata.as_ref()).await?, ignored)
+        let file = form.must_have_file()?;
+        let key = idempotency::key_of(&call.headers, "document", base, &json!([idempotency::file_json(&file), metadata]))?;
+        let make = call.studio.add_file_under(key.clone(), &call.scope, base, &file, metadata.as_ref());
+        (Made::once(&call.studio, &call.scope, key.as_ref(), make).await?, ignored)
     } else {
         let body = call::read_json(room, request).await?;
-        (call.studio.add_text(&call.scope, base, &body).await?, Ignored::against(Some("DocumentBody"), &body))
+        let key = idempotency::key_of(&call.headers, "document", base, &body)?;
+        let make = call.studio.add_text_under(key.clone(), &call.scope, base, &body);
+        (Made::once(&call.studio, &call.scope, key.as_ref(), make).await?, Ignored::against(Some("DocumentBody"), &body))
     };
-    let mut response = answer::json(StatusCode::ACCEPTED, &made);
+    // It may have been read since.
+    if made.replayed && let Ok(now) = call.studio.document(&call.scope, base, made.answer["id"].as_str().unwrap_or_default()).await {
+        made.answer = now;
+    }
+    let mut response = made.tell(answer::json(StatusCode::ACCEPTED, &made.answer));
     ignored.tell(response.headers_mut());
     Ok(response)
 }

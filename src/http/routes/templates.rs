@@ -4,6 +4,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 
 use crate::error::Result;
+use crate::http::idempotency::{self, Made};
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
@@ -19,6 +20,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get(ONE, "getTemplate", get).gives(200, Gives::Json("Template")),
         Route::post(format!("{ONE}/install"), "installTemplate", install)
             .reads(Reads::Json("InstallBody"))
+            .makes_once()
             .gives(201, Gives::Json("Installed"))
             .answers("Location"),
     ]
@@ -40,11 +42,14 @@ async fn get(call: Call) -> Result<Response> {
 }
 
 async fn install(call: Call) -> Result<Response> {
-    let made = call.studio.install_template(&call.scope, call.part("type"), call.part("tid"), &call.body).await?;
-    let mut response = answer::json(StatusCode::CREATED, &made);
-    let (path, id) = match made["workflow"]["id"].as_str() {
+    let (kind, id) = (call.part("type"), call.part("tid"));
+    let key = idempotency::key_of(&call.headers, "install", &format!("{kind}/{id}"), &call.body)?;
+    let make = call.studio.install_template_under(key.clone(), &call.scope, kind, id, &call.body);
+    let made = Made::once(&call.studio, &call.scope, key.as_ref(), make).await?;
+    let mut response = made.tell(answer::json(StatusCode::CREATED, &made.answer));
+    let (path, id) = match made.answer["workflow"]["id"].as_str() {
         Some(id) => ("workflows", id),
-        None => ("agents", made["agent"]["id"].as_str().unwrap_or_default()),
+        None => ("agents", made.answer["agent"]["id"].as_str().unwrap_or_default()),
     };
     if let Ok(location) = HeaderValue::try_from(format!("{}/api/{path}/{id}", call.base)) {
         response.headers_mut().insert(header::LOCATION, location);

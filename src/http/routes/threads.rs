@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 
 use super::runs_query;
 use crate::error::Result;
+use crate::http::idempotency::{self, Made};
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
@@ -23,6 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(Method::DELETE, "/api/threads/{thread}", "deleteThread", delete).gives(204, Gives::Nothing),
         Route::post("/api/threads/{thread}/branch", "branchThread", branch)
             .reads(Reads::Json("BranchBody"))
+            .makes_once()
             .gives(201, Gives::Json("ThreadSummary")),
         Route::get("/api/checkpoints", "listCheckpoints", checkpoints)
             .query(&["trace_id"])
@@ -50,8 +52,11 @@ async fn delete(call: Call) -> Result<Response> {
 }
 
 async fn branch(call: Call) -> Result<Response> {
-    let made = call.studio.branch_thread(&call.scope, call.part("thread"), &call.body).await?;
-    Ok(answer::json(StatusCode::CREATED, &made))
+    let thread = call.part("thread");
+    let key = idempotency::key_of(&call.headers, "branch", thread, &call.body)?;
+    let make = call.studio.branch_thread_under(key.clone(), &call.scope, thread, &call.body);
+    let made = Made::once(&call.studio, &call.scope, key.as_ref(), make).await?;
+    Ok(made.tell(answer::json(StatusCode::CREATED, &made.answer)))
 }
 
 async fn checkpoints(call: Call) -> Result<Response> {

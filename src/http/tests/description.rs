@@ -67,11 +67,13 @@ fn headers_are_described_where_they_are_heeded_and_given() {
     assert_eq!(heeds("get", "/api/runs/{run}/events/stream"), ["Last-Event-ID", "X-Studio-Locale"]);
     assert_eq!(heeds("delete", "/api/workflows/{id}/draft"), ["If-Match", "X-Studio-Locale"]);
     assert_eq!(heeds("get", "/api/settings"), ["X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/api/agents"), ["Idempotency-Key", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/api/threads/{thread}/branch"), ["Idempotency-Key", "X-Studio-Locale"]);
     let gives = |method: &str, path: &str, status: &str| -> Vec<String> {
         let headers = &document["paths"][path][method]["responses"][status]["headers"];
         headers.as_object().into_iter().flat_map(|headers| headers.keys().cloned()).collect()
     };
-    assert_eq!(gives("post", "/api/agents", "201"), ["ETag", "Location"]);
+    assert_eq!(gives("post", "/api/agents", "201"), ["Idempotency-Replayed", "ETag", "Location"]);
     assert_eq!(gives("patch", "/api/tools/{id}", "200"), ["ETag"]);
     assert_eq!(gives("post", "/api/runs/{run}/retry", "202"), ["Idempotency-Replayed"]);
     assert_eq!(gives("get", "/api/runs/{run}", "200"), Vec::<String>::new());

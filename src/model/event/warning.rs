@@ -28,6 +28,18 @@ impl Warning {
     /// What was found is in the order that it has without the reranker.
     pub const RERANK_FAILED: &'static str = "rerank_failed";
 
+    /// The most of one step.
+    const MOST: usize = 100;
+
+    /// Adds what is not there yet.
+    pub fn collect(all: &mut Vec<Self>, more: &[Self]) {
+        for warning in more.iter().take(Self::MOST) {
+            if all.len() < Self::MOST && !all.contains(warning) {
+                all.push(warning.clone());
+            }
+        }
+    }
+
     /// A warning of a code with a message.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), parameter: None }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::event::{
     Answer, CallFinished, CallKind, CallOutcome, CallStarted, Change, EntityKind, Entry, Event, LaneId, PauseReason,
-    PureOutcome, StepCompleted, StepRan, StepStarted, ToolOutcome,
+    PureOutcome, StepCompleted, StepRan, StepStarted, ToolOutcome, Warning,
 };
 use super::super::chat::ToolCall;
 use super::super::graph::NodeKind;
@@ -272,6 +272,7 @@ impl Run {
                 None => self.own.add(usage),
             }
         }
+        Warning::collect(&mut step.warnings, &call.warnings);
         let open = match step.calls.remove(&call.key) {
             Some(Call::Open(open)) => Some(open),
             Some(Call::Done(_)) | None => None,

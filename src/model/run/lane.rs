@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, Asked, CallOutcome, CallServer, CallStarted, Decision, DoubtAnswer, FaultCode, LaneId, PartHash, Pause, StepStarted, Turn,
+    Answer, Asked, CallOutcome, CallServer, CallStarted, Decision, DoubtAnswer, FaultCode, LaneId, PartHash, Pause, StepStarted, Turn, Warning,
 };
 use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
@@ -135,6 +135,8 @@ pub struct OpenStep {
     pub doubts: HashMap<String, DoubtAnswer>,
     /// What its calls took.
     pub usage: Usage,
+    /// What people should know of its calls; each once.
+    pub warnings: Vec<Warning>,
     /// Of its last model call.
     pub provider: Option<String>,
     /// Of its last model call.
@@ -231,6 +233,7 @@ impl OpenStep {
             said: HashMap::new(),
             doubts: HashMap::new(),
             usage: Usage::default(),
+            warnings: Vec::new(),
             provider: None,
             model: None,
             fallbacks: Fallbacks::default(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, LaneId, StepStarted};
+use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, LaneId, StepStarted, Warning};
 use super::super::plan::NodeIndex;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
@@ -68,20 +68,13 @@ pub(super) struct EndedCall {
     pub(super) sources: Vec<usize>,
 }
 
-/// The published warnings of a step.
-const WARNINGS: usize = 100;
-
 impl StepFacts {
     /// Why a model's answer ended, and what people should know of it.
     fn hear(&mut self, call: &CallFinished) {
         if call.is_own_answer() && call.finish.is_some() {
             self.finish.clone_from(&call.finish);
         }
-        for warning in call.warnings.iter().take(WARNINGS) {
-            if self.warnings.len() < WARNINGS && !self.warnings.contains(warning) {
-                self.warnings.push(warning.clone());
-            }
-        }
+        Warning::collect(&mut self.warnings, &call.warnings);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Owns imports: an editable copy of a class or a JSON file with its agents, all or nothing.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::flags::CodeAction;
 use super::import_problems::Spot;
@@ -10,10 +10,11 @@ use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
 use crate::model::ids::is_slug;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
-use crate::studio::definitions::save_with_agents::{Installation, Installed, Needed, Wanted};
+use crate::studio::definitions::save_with_agents::{Installation, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
-use crate::studio::definitions::{slugs, tools, workflows};
+use crate::studio::definitions::{slugs, tools};
 
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
@@ -72,6 +73,11 @@ fn given_of(body: &Value) -> Result<Given<'_>> {
 impl Studio {
     /// Imports a class, a JSON file, or what the body brings: `{workflow, agents}`, `{agent, reused, agents}` or `{tool, agents}`.
     pub async fn import_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
+        self.import_code_under(None, scope, body).await
+    }
+
+    /// Imports, and stores the answer under the key of the request.
+    pub(crate) async fn import_code_under(&self, key: Option<RequestKey>, scope: &Scope, body: &Value) -> Result<Value> {
         self.code_gate(CodeAction::Import)?;
         let incoming = match given_of(body)? {
             Given::Reference(reference) => self.incoming_of(scope, &reference).await?.incoming,
@@ -84,10 +90,10 @@ impl Studio {
                 Incoming::of_class(found, Some(target), Some(name), spot)?
             }
         };
-        self.store_incoming(scope, incoming).await
+        self.store_incoming(key, scope, incoming).await
     }
 
-    async fn store_incoming(&self, scope: &Scope, incoming: Incoming) -> Result<Value> {
+    async fn store_incoming(&self, key: Option<RequestKey>, scope: &Scope, incoming: Incoming) -> Result<Value> {
         if incoming.kind == ClassKind::Tool {
             tools::builder_gate(self.config().allow_builder_tools, incoming.definition.get("kind").and_then(Value::as_str))?;
         }
@@ -101,14 +107,8 @@ impl Studio {
         };
         let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| at_spot(&incoming.spot, error))? } else { None };
         let wanted = resource.map(|resource| Wanted { resource, id: self.world().clock.id(), body: incoming.body(), slug, origin: origin() });
-        let installation = Installation { writer, needed, wanted };
-        let installed = self.install(installation).await.map_err(|error| at_spot(&incoming.spot, error))?;
-        let agents = installed.agents_json();
-        Ok(match (incoming.kind, installed.made) {
-            (ClassKind::Workflow, Some((made, seen))) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
-            (ClassKind::Tool, Some((made, _))) => json!({"tool": made.show(Resource::Tool), "agents": agents}),
-            (ClassKind::Workflow | ClassKind::Tool | ClassKind::Agent, made) => Installed { made, ..installed }.agent(),
-        })
+        let installation = Installation { writer, needed, wanted, key };
+        self.install(installation).await.map_err(|error| at_spot(&incoming.spot, error))
     }
 
     /// The agents that come along: those of the definition, else those of templates.

@@ -27,9 +27,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::reach::{Refusal, user_id};
+use super::reach::{Refusal, keep_answer, user_id};
 use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::store::{StoreError, Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::conflicts::{must_be_current, must_be_open, must_be_unused};
@@ -162,11 +163,11 @@ impl Studio {
 
     /// Makes a definition.
     pub async fn create(&self, scope: &Scope, resource: Resource, body: &Value) -> Result<Value> {
-        self.create_from(scope, resource, body, Origin::STUDIO).await
+        self.create_under(None, scope, resource, body).await
     }
 
-    /// Makes a definition that comes from somewhere.
-    pub(crate) async fn create_from(&self, scope: &Scope, resource: Resource, body: &Value, origin: Origin) -> Result<Value> {
+    /// Makes a definition and stores the answer under the key of the request.
+    pub(crate) async fn create_under(&self, key: Option<RequestKey>, scope: &Scope, resource: Resource, body: &Value) -> Result<Value> {
         self.builder_gate(resource, body.get("kind"))?;
         let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
         let written = Written::read(resource, body, &writer.catalog, None)?;
@@ -177,17 +178,20 @@ impl Studio {
                 Ok((table::epoch(tx)?, checked.clone(), seen))
             };
             let (epoch, checked, seen) = self.reading(check).await?;
-            let (writer, origin) = (writer.clone(), origin.clone());
+            let (writer, key) = (writer.clone(), key.clone());
             let insert = move |tx: &mut Tx<'_>| {
                 table::hold(tx, &writer.tenant)?;
                 let mut written = checked.clone();
                 if table::epoch(tx)? != epoch && !settle_again(tx, &writer, resource, &mut written)? {
                     return Ok(None);
                 }
-                writer.insert(tx, resource, id, written, &origin).map(Some)
+                let made = writer.insert(tx, resource, id, written, &Origin::STUDIO)?;
+                let answer = definition_json(resource, &made, seen.clone());
+                keep_answer(tx, &writer.tenant, key.as_ref(), writer.now, || answer.clone())?;
+                Ok(Some(answer))
             };
             if let Some(made) = self.writing(insert).await? {
-                return Ok(definition_json(resource, &made, seen));
+                return Ok(made);
             }
         }
         Err(Error::new(Kind::RevisionConflict, RESTLESS))
@@ -308,6 +312,11 @@ impl Studio {
 
     /// Makes a copy with a name and a slug of its own.
     pub async fn duplicate(&self, scope: &Scope, resource: Resource, id: &str) -> Result<Value> {
+        self.duplicate_under(None, scope, resource, id).await
+    }
+
+    /// Makes a copy and stores the answer under the key of the request.
+    pub(crate) async fn duplicate_under(&self, key: Option<RequestKey>, scope: &Scope, resource: Resource, id: &str) -> Result<Value> {
         let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
         let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, resource, &id)).await?;
         let mut copy = found.writable(resource);
@@ -316,7 +325,7 @@ impl Studio {
         }
         copy.shift_remove("slug");
         copy.insert("name".into(), copy_name(resource, &found.name).into());
-        self.create(scope, resource, &Value::Object(copy)).await
+        self.create_under(key, scope, resource, &Value::Object(copy)).await
     }
 
     /// The refusal of a change that others always came before.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::store::{Tx, definitions as table};
 use crate::studio::Studio;
 use crate::studio::definitions::catalog::Catalog;
@@ -14,7 +15,7 @@ use crate::studio::definitions::resource::{Definition, Resource, Written};
 use crate::studio::definitions::database_checks::{settle, settle_again};
 use crate::studio::definitions::workflows::{self, Seen};
 use crate::studio::definitions::{ATTEMPTS, RESTLESS, slugs};
-use crate::studio::reach::Refusal;
+use crate::studio::reach::{Refusal, keep_answer};
 use crate::studio::definition_writes::{Origin, Writer};
 
 /// What stands for the configured provider or model.
@@ -31,14 +32,14 @@ pub(in crate::studio) struct Needed {
 }
 
 /// An agent that is there.
-pub(in crate::studio) struct Present {
-    pub(in crate::studio) agent: Definition,
-    pub(in crate::studio) reused: bool,
+struct Present {
+    agent: Definition,
+    reused: bool,
 }
 
 impl Present {
     /// As it is answered.
-    pub(in crate::studio) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({"id": self.agent.id.to_string(), "slug": self.agent.slug, "reused": self.reused})
     }
 }
@@ -97,25 +98,29 @@ pub(in crate::studio) struct Installation {
     pub(in crate::studio) writer: Writer,
     pub(in crate::studio) needed: Vec<Needed>,
     pub(in crate::studio) wanted: Option<Wanted>,
+    /// The answer is stored under it.
+    pub(in crate::studio) key: Option<RequestKey>,
 }
 
 /// What was stored.
-pub(in crate::studio) struct Installed {
-    pub(in crate::studio) agents: Vec<Present>,
-    pub(in crate::studio) made: Option<(Definition, Seen)>,
+struct Installed {
+    agents: Vec<Present>,
+    made: Option<(Resource, Definition, Seen)>,
 }
 
 impl Installed {
-    /// The agents as they are answered.
-    pub(in crate::studio) fn agents_json(&self) -> Vec<Value> {
-        self.agents.iter().map(Present::to_json).collect()
-    }
-
-    /// The answer for an agent that came alone.
-    pub(in crate::studio) fn agent(&self) -> Value {
-        let first = self.agents.first();
-        let agent = first.map(|present| present.agent.show(Resource::Agent));
-        json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": self.agents_json()})
+    /// `{workflow, agents}`, `{tool, agents}`, or `{agent, reused, agents}` of an agent that came alone.
+    fn to_json(&self) -> Value {
+        let agents: Vec<Value> = self.agents.iter().map(Present::to_json).collect();
+        match &self.made {
+            Some((Resource::Workflow, made, seen)) => json!({"workflow": workflows::show(made, seen.clone()), "agents": agents}),
+            Some((resource, made, _)) => json!({resource.word(): made.show(*resource), "agents": agents}),
+            None => {
+                let first = self.agents.first();
+                let agent = first.map(|present| present.agent.show(Resource::Agent));
+                json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": agents})
+            }
+        }
     }
 }
 
@@ -173,7 +178,13 @@ impl Installation {
     }
 
     /// Stores everything. When others came between, so that what was checked is not so any more, it is refused as a whole.
-    fn write(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Installed, Refusal> {
+    fn write(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Value, Refusal> {
+        let installed = self.store(tx, checked)?.to_json();
+        keep_answer(tx, &self.writer.tenant, self.key.as_ref(), self.writer.now, || installed.clone())?;
+        Ok(installed)
+    }
+
+    fn store(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Installed, Refusal> {
         let writer = &self.writer;
         table::hold(tx, &writer.tenant)?;
         let mut agents = Vec::with_capacity(self.needed.len());
@@ -201,7 +212,7 @@ impl Installation {
         let used = written.body.get("graph").map(|graph| workflows::agents_of(tx, &writer.tenant, graph)).transpose()?;
         let seen = Seen { warnings: warnings.clone(), agents: used.unwrap_or_default() };
         let made = writer.insert(tx, wanted.resource, wanted.id, written, &wanted.origin)?;
-        Ok(Installed { agents, made: Some((made, seen)) })
+        Ok(Installed { agents, made: Some((wanted.resource, made, seen)) })
     }
 }
 
@@ -223,8 +234,8 @@ impl Wanted {
 }
 
 impl Studio {
-    /// Stores a definition with the agents that it needs, all or nothing.
-    pub(in crate::studio) async fn install(&self, installation: Installation) -> Result<Installed> {
+    /// Stores a definition with the agents that it needs, all or nothing; what was stored is as it is answered.
+    pub(in crate::studio) async fn install(&self, installation: Installation) -> Result<Value> {
         let installation = Arc::new(installation);
         for _ in 0..ATTEMPTS {
             let one = Arc::clone(&installation);

@@ -15,11 +15,12 @@ use crate::store::Tx;
 use crate::store::knowledge::documents::{DocumentRow, DocumentState};
 use crate::store::knowledge::readings::Wanted;
 use crate::store::knowledge::{documents as table, editions, readings};
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::must_find;
 use crate::studio::definitions::resource::Resource;
 use crate::studio::lists::{ListQuery, Page};
-use crate::studio::reach::Refusal;
+use crate::studio::reach::{Refusal, keep_answer};
 use crate::studio::runs::summaries::add_usage;
 use crate::studio::{Scope, Studio, Upload};
 use crate::tools::SpentList;
@@ -220,17 +221,27 @@ impl Studio {
 
     /// Adds a document from `{name, text, mime_type?, metadata?}`.
     pub async fn add_text(&self, scope: &Scope, base: &str, body: &Value) -> Result<Value> {
+        self.add_text_under(None, scope, base, body).await
+    }
+
+    /// Adds a document and stores the answer under the key of the request.
+    pub(crate) async fn add_text_under(&self, key: Option<RequestKey>, scope: &Scope, base: &str, body: &Value) -> Result<Value> {
         let incoming = self.read_for(scope, Resource::KnowledgeBase, base, Incoming::of_text(body)).await?;
-        self.add_document(scope, base, incoming).await
+        self.add_document(key, scope, base, incoming).await
     }
 
     /// Adds a document from a file.
     pub async fn add_file(&self, scope: &Scope, base: &str, file: &Upload, metadata: Option<&Value>) -> Result<Value> {
-        let incoming = self.read_for(scope, Resource::KnowledgeBase, base, Incoming::of_file(file, metadata)).await?;
-        self.add_document(scope, base, incoming).await
+        self.add_file_under(None, scope, base, file, metadata).await
     }
 
-    async fn add_document(&self, scope: &Scope, base: &str, incoming: Incoming) -> Result<Value> {
+    /// Adds a file and stores the answer under the key of the request.
+    pub(crate) async fn add_file_under(&self, key: Option<RequestKey>, scope: &Scope, base: &str, file: &Upload, metadata: Option<&Value>) -> Result<Value> {
+        let incoming = self.read_for(scope, Resource::KnowledgeBase, base, Incoming::of_file(file, metadata)).await?;
+        self.add_document(key, scope, base, incoming).await
+    }
+
+    async fn add_document(&self, key: Option<RequestKey>, scope: &Scope, base: &str, incoming: Incoming) -> Result<Value> {
         let world = self.world();
         incoming.check_size(world.config.rag.max_document_kb)?;
         let (tenant, config, name) = (Arc::clone(&scope.tenant), Arc::clone(&world.config), base.to_owned());
@@ -239,6 +250,10 @@ impl Studio {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let no = table::insert(tx, &tenant, &incoming.row(base.id, id, now), &incoming.bytes)?;
             ask(tx, &tenant, &base, no, due)?;
+            if key.is_some() {
+                let row = table::by_no(tx, no)?;
+                keep_answer(tx, &tenant, key.as_ref(), now, || row.map_or(Value::Null, |row| show(&row, &config.usage.currency)))?;
+            }
             Ok(base.id)
         });
         let base_id = made.await?;

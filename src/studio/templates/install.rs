@@ -1,16 +1,16 @@
 //! Owns the install of a template: missing agents and a new workflow.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::file::{Template, TemplateKind};
 use super::super::definition_writes::Origin;
 use super::super::{Scope, Studio};
 use super::{find, required};
 use crate::error::Result;
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::save_with_agents::{Installation, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
-use crate::studio::definitions::workflows;
 
 fn origin(template: &Template) -> Origin {
     Origin { source: "template", template_id: Some(template.id.clone()), class_path: None }
@@ -48,6 +48,11 @@ impl Studio {
     /// Installs a template, all or nothing: `{workflow, agents}`, or `{agent, reused, agents}`. Agents are reused by their slug; a
     /// workflow is always made.
     pub async fn install_template(&self, scope: &Scope, kind: &str, id: &str, body: &Value) -> Result<Value> {
+        self.install_template_under(None, scope, kind, id, body).await
+    }
+
+    /// Installs a template and stores the answer under the key of the request.
+    pub(crate) async fn install_template_under(&self, key: Option<RequestKey>, scope: &Scope, kind: &str, id: &str, body: &Value) -> Result<Value> {
         let (template, all) = self.find_template(kind, id).await?;
         let name = name_of(body)?;
         let writer = self.writer_of(scope, Resource::Agent).await;
@@ -66,12 +71,7 @@ impl Studio {
             slug: None,
             origin: origin(&template),
         });
-        let installed = self.install(Installation { writer, needed, wanted }).await?;
-        let agents = installed.agents_json();
-        Ok(match installed.made {
-            Some((made, seen)) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
-            None => installed.agent(),
-        })
+        self.install(Installation { writer, needed, wanted, key }).await
     }
 
     /// What agents are made of that templates have, by slug.

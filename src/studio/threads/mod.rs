@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::must_find;
 use super::lists::{ListQuery, Page, WrittenPage};
-use super::reach::Refusal;
+use super::reach::{Refusal, keep_answer};
 use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
 use crate::model::event::EntityKind;
@@ -15,6 +15,7 @@ use crate::model::{Id, Timestamp};
 use crate::store::runs::line::RunLine;
 use crate::store::runs::{self, RunFilter};
 use crate::store::threads::{self, ThreadFilter, ThreadRow, branches};
+use crate::store::upkeep::request_keys::RequestKey;
 use crate::store::{StoreError, Tx};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
@@ -118,6 +119,11 @@ impl Studio {
 
     /// Makes a thread that begins as this one does: with its messages before one that the user said, or with all of them.
     pub async fn branch_thread(&self, scope: &Scope, thread: &str, body: &Value) -> Result<Value> {
+        self.branch_thread_under(None, scope, thread, body).await
+    }
+
+    /// Makes a branch and stores the answer under the key of the request.
+    pub(crate) async fn branch_thread_under(&self, key: Option<RequestKey>, scope: &Scope, thread: &str, body: &Value) -> Result<Value> {
         let body = body.clone();
         let (tenant, catalog, id, world) = (scope.tenant.clone(), self.catalog(), thread.to_owned(), self.world().clone());
         let made = world.clock.id();
@@ -127,9 +133,12 @@ impl Studio {
                 Some(message) => place_in(tx, &tenant, &from.id, message)?,
                 None => i64::MAX,
             };
-            branches::branch(tx, &tenant, &from, &made, place, || world.clock.id(), world.clock.now())?;
+            let now = world.clock.now();
+            branches::branch(tx, &tenant, &from, &made, place, || world.clock.id(), now)?;
             let branch = must_get(tx, &tenant, &made.to_string())?;
-            Ok(Value::Object(show(tx, &tenant, &branch, &catalog)?))
+            let answer = Value::Object(show(tx, &tenant, &branch, &catalog)?);
+            keep_answer(tx, &tenant, key.as_ref(), now, || answer.clone())?;
+            Ok(answer)
         })
         .await
     }

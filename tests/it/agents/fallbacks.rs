@@ -192,7 +192,11 @@ async fn a_stored_agents_fallbacks_hold_in_chats_and_in_nodes() {
     let told = bench.events_text_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Answer).await;
     let (from, to) = (json!({"provider": "one", "model": "limited"}), json!({"provider": "two", "model": "ok"}));
     assert_eq!(events(&told, "model_fallback"), [json!({"from": from, "to": to, "code": "provider_rate_limited"})], "{told}");
-    assert_eq!(events(&told, "done")[0]["warnings"][0]["code"], "fallback");
+    let warnings = &events(&told, "done")[0]["warnings"];
+    assert_eq!(warnings[0]["code"], "fallback");
+    let thread = bench.trace(&run).await["trace"]["thread_id"].as_str().expect("a thread").to_owned();
+    let stored = bench.studio.thread(&bench.scope, &thread, wfstudio::studio::ListQuery::default()).await.expect("messages");
+    assert_eq!((&stored["messages"][0]["meta"], &stored["messages"][1]["meta"]["warnings"]), (&json!({}), warnings), "also after a reload");
 }
 
 #[tokio::test]

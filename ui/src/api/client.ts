@@ -1,5 +1,5 @@
 /** Owns the pages' client: where it is mounted, what it sends along, what the shell is told of it. */
-import { Requests, type Call, type Query } from '@wfstudio/client';
+import { isProblem, newKey, Requests, type Call, type Query } from '@wfstudio/client';
 import { tellConnection, tellLine, useConnection } from './connection';
 import { early } from './early';
 import { csrfHeaders, mount } from './root';
@@ -38,6 +38,42 @@ export const post = <T>(path: string, body?: unknown, options?: Call): Promise<T
 export const put = <T>(path: string, body: unknown, revision?: number | null): Promise<T> => studio.json('PUT', path, { body, revision });
 export const patch = <T>(path: string, body: unknown, revision?: number | null): Promise<T> =>
   studio.json('PATCH', path, { body, revision });
-export const remove = (path: string, query?: Query, revision?: number | null): Promise<void> =>
-  studio.json('DELETE', path, { query, revision });
 export const upload = <T>(path: string, form: FormData): Promise<T> => studio.json('POST', path, { form });
+
+/** Makes things: what may have been made has the same key when it is asked for again, and is made once. */
+class Maker {
+  private readonly unsure = new Map<string, string>();
+
+  /** `what` names the same request where its body is a file. */
+  async make<T>(path: string, body: unknown, form?: FormData, what: string = JSON.stringify(body)): Promise<T> {
+    const { unsure } = this;
+    const place = `${path} ${what}`;
+    const known = unsure.get(place);
+    const key = known ?? newKey();
+    unsure.set(place, key);
+    try {
+      const made = await studio.json<T>('POST', path, { body: form ? undefined : body, form, headers: { 'Idempotency-Key': key } });
+      unsure.delete(place);
+      return made;
+    } catch (error) {
+      const { status = 0, code } = isProblem(error) ? error : {};
+      if (known || !status || status >= 500 || code === 'idempotency_in_progress') unsure.set(place, key);
+      else unsure.delete(place);
+      throw error;
+    }
+  }
+
+  /** What is deleted may be made anew. */
+  remove(path: string, query?: Query, revision?: number | null): Promise<void> {
+    this.unsure.clear();
+    return studio.json('DELETE', path, { query, revision });
+  }
+}
+const maker = new Maker();
+export const make = <T>(path: string, body: unknown = {}): Promise<T> => maker.make(path, body);
+export const add = <T>(path: string, file: File): Promise<T> => {
+  const form = new FormData();
+  form.set('file', file);
+  return maker.make(path, null, form, `${file.name} ${file.size} ${file.lastModified}`);
+};
+export const remove = (path: string, query?: Query, revision?: number | null): Promise<void> => maker.remove(path, query, revision);

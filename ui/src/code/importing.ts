@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { madePath } from './targets';
-import { post } from '../api/client';
+import { make } from '../api/client';
 import { refresh } from '../api/queries';
 import type { Imported } from '../api/types';
 import { t } from '../i18n';
@@ -25,7 +25,7 @@ export function useImport(): Importing {
     setBusy(true);
     setError(null);
     try {
-      const made = await post<Imported>('/api/codegen/import', body);
+      const made = await make<Imported>('/api/codegen/import', body);
       refresh('/api/workflows', '/api/agents', '/api/tools', '/api/templates');
       const name = made.workflow?.name ?? made.agent?.name ?? made.tool?.name ?? '';
       const fresh = made.workflow ? made.agents.filter((agent) => !agent.reused).length : 0;

@@ -1,5 +1,5 @@
 /** Owns what the server knows of a draft: reading, storing, saving and dropping it, and what another hand left instead. */
-import { get, post, put, remove } from '../api/client';
+import { get, make, post, put, remove } from '../api/client';
 import { isProblem } from '@wfstudio/client';
 import type { Draft, Graph, Workflow } from '../api/types';
 import type { Theirs } from './store';
@@ -57,7 +57,7 @@ export async function leftBy(id: string, error: unknown, known: { draft: number 
 }
 
 export async function copyOf(name: string, graph: Graph): Promise<string> {
-  const copy = await post<Workflow>('/api/workflows', { name });
+  const copy = await make<Workflow>('/api/workflows', { name });
   await storeDraft(copy.id, graph, null);
   return copy.id;
 }

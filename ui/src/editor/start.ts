@@ -2,7 +2,6 @@
 import { t } from '../i18n';
 import { toast, toastError } from '../parts/toast';
 import { tellRefusal } from '../run/refusal';
-import type { RunSession } from '../run/session';
 import { useRun } from '../run/store';
 import { putBack, useComposer } from './composer';
 import { panel } from './panel';
@@ -13,13 +12,11 @@ interface Only {
   node: string;
   state: Record<string, unknown>;
 }
-/** Pages that are about to begin a run: asked once more meanwhile, they begin no second one. */
-const beginning = new WeakSet<RunSession>();
 
 export async function startRun(message: string, only?: Only): Promise<void> {
   const { session, streaming } = useRun.getState();
   // One that is followed may still be sending answers.
-  if (!session || streaming || beginning.has(session)) return;
+  if (!session || streaming || session.beginning) return;
   const { files, said, sentFiles, text } = useComposer.getState();
   const state = only?.state ?? useComposer.getState().state;
   // At once: what is written while the document is being stored is not of this run.
@@ -29,14 +26,14 @@ export async function startRun(message: string, only?: Only): Promise<void> {
     useComposer.setState({ said, sentFiles });
     putBack(only ? text : message, files);
   };
-  beginning.add(session);
+  session.beginning = true;
   try {
     await useEditor.getState().session?.flush();
   } catch (error) {
     back();
     return toastError(error);
   } finally {
-    beginning.delete(session);
+    session.beginning = false;
   }
   const { workflow, hasDraft, graph, conflict } = useEditor.getState();
   if (!workflow || !session.here) return;

@@ -1,6 +1,6 @@
 /** Owns what is typed into one form: it stays while it is saved, after leaving the page, and beside what somebody else saved. */
 import { createStore } from 'zustand/vanilla';
-import { post, put } from '../api/client';
+import { make, put } from '../api/client';
 import { isProblem } from '@wfstudio/client';
 import { queries, refresh } from '../api/queries';
 import { Queue } from '../api/queue';
@@ -49,6 +49,9 @@ export class FormSession<T extends Stored> {
   private readonly queue = new Queue();
   private shown = 0;
   private made: T | null = null;
+  /** Of something new: what was sent first, and what it has become. */
+  private first: T | null = null;
+  private begun: T | null = null;
 
   private constructor(
     private readonly kind: string,
@@ -123,7 +126,7 @@ export class FormSession<T extends Stored> {
     this.tell({ busy: true, errors: {} });
     try {
       const answer = fresh
-        ? await post<T>(`/api/${this.kind}`, value)
+        ? await this.create(value)
         : await put<T>(`/api/${this.kind}/${value.id}`, { ...value, revision: undefined }, value.revision);
       this.keep(answer);
       const now = this.store.getState().change;
@@ -144,6 +147,22 @@ export class FormSession<T extends Stored> {
       this.tell({ busy: false });
       this.forget();
     }
+  }
+
+  /** What may have been made already is found first, and gets what was typed since. */
+  private async create(value: T): Promise<T> {
+    const place = `/api/${this.kind}`;
+    const first = (this.first ??= value);
+    try {
+      this.begun ??= await make<T>(place, first);
+    } catch (error) {
+      if (isProblem(error) && (error.status === 422 || error.status === 409)) this.first = null;
+      if (this.first || first === value) throw error;
+      return this.create(value);
+    }
+    const { id, revision } = this.begun;
+    const same = JSON.stringify(first) === JSON.stringify(value);
+    return same ? this.begun : put<T>(`${place}/${id}`, { ...value, id, revision: undefined }, revision);
   }
 
   private refused(error: unknown): void {

@@ -224,6 +224,19 @@ export function Switch({
   );
 }
 
+/** What holds a comma stands in quotes. */
+const listText = (list: string[]): string => list.map((s) => (/^$|,|^"|^\s|\s$/.test(s) ? JSON.stringify(s) : s)).join(', ');
+function listOf(text: string): string[] {
+  const parts = [...text.matchAll(/\s*("(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)/g)].map((m) => m[1] ?? '');
+  return parts.filter(Boolean).map((part) => {
+    try {
+      return part.startsWith('"') ? String(JSON.parse(part)) : part;
+    } catch {
+      return part;
+    }
+  });
+}
+
 /** A list kept as text, one per comma. */
 export function ListField({
   label,
@@ -240,7 +253,7 @@ export function ListField({
   mono?: boolean;
   disabled?: boolean;
 }): ReactElement {
-  const shown = value.join(', ');
+  const shown = listText(value);
   const [text, setText] = useState(shown);
   useEffect(() => setText(shown), [shown]);
   return (
@@ -252,12 +265,9 @@ export function ListField({
           disabled={disabled}
           onChange={(e) => setText(e.target.value)}
           onBlur={() => {
-            const next = text
-              .split(',')
-              .map((s) => s.trim())
-              .filter(Boolean);
-            setText(next.join(', '));
-            if (next.join() !== value.join()) onChange(next);
+            const next = listOf(text);
+            setText(listText(next));
+            if (listText(next) !== shown) onChange(next);
           }}
           {...ids}
         />

@@ -2,7 +2,7 @@
 import { Copy, Ellipsis, Search, Trash2 } from 'lucide-react';
 import { useEffect, useEffectEvent, useState, type ReactElement, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { post, remove } from '../api/client';
+import { make, remove } from '../api/client';
 import { isProblem, type Query } from '@wfstudio/client';
 import { refresh, rows, useList } from '../api/queries';
 import { t } from '../i18n';
@@ -154,7 +154,7 @@ export function Listing<T extends Named>({
 
 async function duplicate(path: string, row: Named, open: (id: string) => void): Promise<void> {
   try {
-    const made = await post<Named>(`${path}/${row.id}/duplicate`);
+    const made = await make<Named>(`${path}/${row.id}/duplicate`);
     refresh(path);
     toast(t('duplicated', { name: made?.name ?? row.name }), made?.id ? { action: { label: t('open'), run: () => open(made.id) } } : {});
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Owns asking for the name of a new thing, and making it: once, and leading to it only where it is still waited for. */
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
-import { post } from '../api/client';
+import { make as send } from '../api/client';
 import { refresh } from '../api/queries';
 import { t } from '../i18n';
 import { Button } from './button';
@@ -33,7 +33,7 @@ export function NameDialog({ open, onClose, path, title, untitled, onMade, besid
     if (busy) return;
     setBusy(true);
     try {
-      const made = await post<{ id: string }>(path, { name: name.trim() || untitled });
+      const made = await send<{ id: string }>(path, { name: name.trim() || untitled });
       setName('');
       refresh(path);
       if (waited.current) onMade(made.id);

@@ -37,6 +37,8 @@ interface Sent {
 const LEFT: End = { kind: 'lost', problem: null };
 
 export class RunSession {
+  /** About to begin a run: asked once more meanwhile, it begins no second one. */
+  beginning = false;
   private watch: AbortController | null = null;
   private readonly answers: Sent[] = [];
   private readonly keys = new Keys();

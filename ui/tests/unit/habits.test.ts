@@ -8,6 +8,8 @@ const HEAD = `import { create } from 'zustand';
 import { tell } from './store';
 const useThing = create(() => ({ n: 0 }));
 let last = 0;
+export const kept = new Map<number, number>();
+const list: number[] = [];
 declare function wait(): Promise<number>;
 declare function later(go: () => void): void;
 `;
@@ -41,6 +43,9 @@ test('what pages share is written after a wait only where one asked, and lines a
     'export async function f() { for (;;) { last++; await wait(); } }',
     'export async function f() { await wait(); [1].forEach((n) => { last = n; }); }',
     'export async function f(s: { here: boolean }) { if (!s.here) return; await wait(); last = 2; }',
+    'export async function f() { await wait(); kept.delete(1); }',
+    'export const f = () => wait().finally(() => kept.clear());',
+    'export async function f() { await wait(); list.push(1); }',
     `export const a = '${'x'.repeat(150)}';`,
   ];
   const sound = [
@@ -49,6 +54,8 @@ test('what pages share is written after a wait only where one asked, and lines a
     'export async function f(s: { here: boolean }) { await wait(); if (!s.here) return; last = 2; }',
     'export async function f(s: { here: boolean }) { await wait(); if (s.here) tell({ n: 1 }); }',
     'export async function f() { await wait(); later(() => 0); }\nexport const g = () => later(() => { last = 3; });',
+    'export async function f() { kept.set(1, 2); await wait(); return kept.get(1); }',
+    'export async function f() { const mine = new Map<number, number>(); await wait(); mine.set(1, 2); }',
     `export const a = '${'x'.repeat(130)}';`,
   ];
   expect(broken([...late, ...sound])).toEqual([...each(late, 1), ...each(sound, 0)]);

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Router } from 'wouter';
 import { memoryLocation } from 'wouter/memory-location';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -218,9 +219,10 @@ describe('a comparison that cannot begin', () => {
 
 describe('a playground', () => {
   const page = (path: string) => {
-    const { hook, navigate, searchHook } = memoryLocation({ path });
+    const { hook, navigate, searchHook, history } = memoryLocation({ path, record: true });
     return {
       navigate,
+      history,
       node: (
         <QueryClientProvider client={queries}>
           <Router hook={hook} searchHook={searchHook}>
@@ -241,6 +243,29 @@ describe('a playground', () => {
     expect(box().value).toBe('half a question');
     await type(box(), '');
     await again.gone();
+  });
+
+  it('shows the session that was chosen last, also when another one was chosen just before', async () => {
+    const said = (id: string) => () =>
+      json({ messages: [{ id, role: 'user', content: `said in ${id}`, created_at: '' }], next_cursor: null });
+    for (const id of ['P', 'X']) {
+      server.on('GET', new RegExp(`/api/threads/${id}`), () => json({ id }));
+      server.on('GET', new RegExp(`/chat/threads/${id}\\?`), said(id));
+    }
+    const { node, navigate, history } = page('/agents/g/playground?thread=P');
+    const { host, gone } = await render(node);
+    await settle();
+    for (const late of [false, true])
+      await act(async () => {
+        flushSync(() => navigate('/agents/g/playground?thread=X'));
+        // The other session is there before, or after, one goes back to the first.
+        if (late) await Promise.resolve();
+        flushSync(() => navigate('/agents/g/playground?thread=P'));
+      });
+    await settle();
+    expect(history.at(-1)).toBe('/agents/g/playground?thread=P');
+    expect([host.textContent?.includes('said in P'), host.textContent?.includes('said in X')]).toEqual([true, false]);
+    await gone();
   });
 
   it('says that a session cannot be read, and reads it when asked again', async () => {

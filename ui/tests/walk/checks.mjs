@@ -1,7 +1,7 @@
 /** Owns what has to be so: before something is changed, and when everything has come to rest. Nothing is judged by the clock. */
 import { checkForm, formAt } from './deeds.mjs';
 import { differ, frames, judgeAnswers, judgeVersions, learn, look, openTab, press, rests } from './tab.mjs';
-import { agrees, same, stored } from './world.mjs';
+import { agrees, madeAs, same, stored } from './world.mjs';
 
 /** A page that still does something after so long is told of as one that does not rest. */
 const NEVER = 90_000;
@@ -230,6 +230,13 @@ async function reopened(walk, context) {
   }
 }
 
+/** What was asked for again because nothing was heard of it is there once. */
+async function judgeMade(walk) {
+  const names = (await madeAs(walk.world, walk.made)).map((flow) => flow.name);
+  const twice = names.find((name, n) => names.indexOf(name) !== n);
+  if (twice) walk.finding('twice', `“${twice}” was made ${names.filter((name) => name === twice).length} times`);
+}
+
 export async function check(walk, context, tabs) {
   walk.line.set('fine');
   // Whoever was signed out comes back.
@@ -244,6 +251,7 @@ export async function check(walk, context, tabs) {
     await judgeAnswers(walk, tab);
   }
   judgeVersions(walk);
+  await judgeMade(walk);
   if (walk.findings.length) return;
   for (const tab of tabs) await tab.page.close({ runBeforeUnload: false });
   await reopened(walk, context);

@@ -4,7 +4,7 @@
  */
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
-import { focus, frames, inspect, press, WORDS } from './tab.mjs';
+import { focus, frames, inspect, look, press, WORDS } from './tab.mjs';
 import { before, comesToRest } from './checks.mjs';
 import { cross, hop, hurry, leave, refused, signOut } from './crossings.mjs';
 
@@ -164,6 +164,17 @@ async function saveForm(walk, tab, now, [a]) {
   await tab.page.keyboard.insertText(word);
   return `save the form and type${word}`;
 }
+/** A workflow with a name of its own; where no answer comes, the dialog asks again. */
+async function create(walk, tab, now) {
+  if (now.kind !== 'workflows' || now.dialog || !(await press(tab, '.top .btn.pri', { last: true }))) return null;
+  await frames(tab, 2);
+  if (!(await focus(tab, 'dialog[open] input', 'all'))) return null;
+  const name = `Made ${walk.word()}`;
+  walk.made.add(name);
+  await tab.page.keyboard.insertText(name);
+  await tab.page.keyboard.press('Enter');
+  return `make ${name}`;
+}
 /** Somebody else saves the same thing. */
 async function theirs(walk, tab, now, [a]) {
   const [kind, form] = a < 0.6 ? ['agents', tab.form] : ['tools', tab.tool];
@@ -197,7 +208,13 @@ async function dialog(walk, tab, now, [a]) {
   return `dialog: ${hit.name}`;
 }
 
-export async function say(walk, tab, now, [a]) {
+export async function say(walk, tab, first, [a]) {
+  let now = first;
+  // Who has just chosen a session sees it before writing: until then the box is that of the one before.
+  for (let n = 0; n < 12 && now.kind === 'play' && now.talk !== now.thread; n++) {
+    await frames(tab, 3);
+    now = (await look(tab)) ?? now;
+  }
   if (now.kind !== 'play' || now.dialog || !(await focus(tab, '#chatbox', 'all'))) return null;
   const message = `say ${walk.word()}`;
   await tab.page.keyboard.insertText(message);
@@ -279,7 +296,7 @@ export const WEIGHTS = {
     [0.7, 'openForm'],
     ...any,
   ],
-  other: [[6, 'openFlow'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
+  other: [[6, 'openFlow'], [1, 'create'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
 };
 export const DEEDS = {
   rename,
@@ -306,6 +323,7 @@ export const DEEDS = {
   type,
   saveForm,
   theirs,
+  create,
   dialog,
   say,
   session,

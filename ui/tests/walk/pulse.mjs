@@ -83,6 +83,24 @@ export function pulse({ pace, words }) {
     soon.port2.postMessage(0);
   };
   let named = null;
+  const bars = (was) => (was.readOnly ? 'while it only reads' : was.mode !== 'design' ? `in mode ${was.mode}` : null);
+  /** What the document has become since; null where it was opened or read anew, which is nobody's change. */
+  const changed = (was, barred, by) => {
+    const now = editor();
+    if (now?.workflow?.id !== was.workflow.id || now.readOnly !== was.readOnly) return null;
+    if (now.graph !== was.graph)
+      did.push({ what: 'document', id: was.workflow.id, before: docOf(was.graph), after: docOf(now.graph), barred, by });
+    return now;
+  };
+  // What is cut goes once the clipboard has it, which is after the key.
+  const clip = navigator.clipboard;
+  const write = clip?.writeText.bind(clip);
+  if (clip)
+    clip.writeText = async (text) => {
+      await write(text);
+      const was = editor();
+      if (was?.workflow) afterwards(() => changed(was, bars(was), 'cut'));
+    };
   const hand = (event) => {
     if (!event.isTrusted) return;
     const { target } = event;
@@ -91,13 +109,10 @@ export function pulse({ pace, words }) {
     if (was?.workflow) {
       if (event.type === 'input' && target.closest?.('#inspector [data-field="title"]') && was.selection.length === 1)
         named = { node: was.selection[0], title: target.value };
-      const barred = was.readOnly ? 'while it only reads' : was.mode !== 'design' ? `in mode ${was.mode}` : null;
+      const barred = bars(was);
       afterwards(() => {
-        const now = editor();
-        // What is opened or read anew is nobody's change.
-        if (now?.workflow?.id !== was.workflow.id || now.readOnly !== was.readOnly) return;
-        if (now.graph !== was.graph)
-          did.push({ what: 'document', id: was.workflow.id, before: docOf(was.graph), after: docOf(now.graph), barred, by: event.type });
+        const now = changed(was, barred, event.type);
+        if (!now) return;
         // Of letters that were typed faster than they were shown, all.
         if (!named || barred) return;
         const held = docOf(now.graph)[named.node];
@@ -224,9 +239,11 @@ export function pulse({ pace, words }) {
       did = [];
       return all;
     },
-    /** True once nothing is asked, nothing waits and two frames were drawn. */
+    /** True once nothing is asked, nothing waits, no page is on its way and two frames were drawn. */
     rests: async () => {
-      const quiet = () => asked === 0 && timers.size === 0;
+      // A part of the pages that is on its way is asked for by none of this.
+      const loading = () => !document.getElementById('page') || !!document.querySelector('.skel');
+      const quiet = () => asked === 0 && timers.size === 0 && !loading();
       if (!quiet()) return false;
       await frames(2);
       return quiet();

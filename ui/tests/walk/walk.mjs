@@ -50,6 +50,7 @@ function begin({ world, host, line, seed, ignore, pace }) {
     sent: new Map(),
     runs: new Map(world.flows.map((f) => [f.id, new Set(f.run ? [f.run] : [])])),
     threads: new Map(),
+    made: new Set(),
   };
   const began = Date.now();
   walk.address = `http://127.0.0.1:${line.port}/studio`;
@@ -135,7 +136,7 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
   line.set('fine');
   if (walk.hostDown) await host.up();
   await context.close().catch(() => undefined);
-  await tidyWorld(world);
+  await tidyWorld(world, walk.made);
   return { findings: walk.findings, done: walk.done, notes: walk.notes, told: line.told, did };
 }
 

@@ -119,10 +119,14 @@ export async function stored(world, id) {
   return { doc: docOf(draft?.graph ?? workflow.graph), version: docOf(workflow.graph), revision: draft?.draft_revision ?? null };
 }
 
-export const tidyWorld = (world) =>
+/** The workflows with names like these. */
+export const madeAs = async (world, names) =>
+  names.size ? (await world.api('/api/workflows?q=Made%20&limit=100')).data.filter((flow) => names.has(flow.name)) : [];
+
+export const tidyWorld = async (world, made) =>
   Promise.all(
     [
-      ...world.flows.map((f) => `/api/workflows/${f.id}`),
+      ...[...world.flows, ...(await madeAs(world, made).catch(() => []))].map((f) => `/api/workflows/${f.id}`),
       ...[...world.forms, world.talker, world.clerk].map((a) => `/api/agents/${a.id}`),
       ...world.tools.map((x) => `/api/tools/${x.id}`),
     ].map((path) => world.api(`${path}?force=true`, { method: 'DELETE' }).catch(() => undefined)),

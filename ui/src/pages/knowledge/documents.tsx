@@ -1,7 +1,7 @@
 /** Owns the documents of a base: adding, watching them being read, removing. */
 import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { post, upload } from '../../api/client';
+import { add as addFile, make, post } from '../../api/client';
 import { isProblem } from '@wfstudio/client';
 import { refresh, rows, useList } from '../../api/queries';
 import type { KnowledgeDocument } from '../../api/types';
@@ -34,10 +34,8 @@ export function Documents({ id }: { id: string }): ReactElement {
   const changed = (): void => refresh(path, '/api/knowledge-bases');
   const send = async (files: FileList | File[]): Promise<void> => {
     for (const file of files) {
-      const form = new FormData();
-      form.set('file', file);
       try {
-        await upload(path, form);
+        await addFile(path, file);
       } catch (error) {
         toastError(error);
       }
@@ -204,7 +202,7 @@ function WriteDialog({
     setBusy(true);
     setRefused(null);
     try {
-      await post(`/api/knowledge-bases/${base}/documents`, { name: name.trim(), text });
+      await make(`/api/knowledge-bases/${base}/documents`, { name: name.trim(), text });
       onAdded();
       toast(t('kb.added', { name: name.trim() }));
       // What is written on meanwhile stays.

@@ -1,5 +1,5 @@
 /** Owns branches of a session: a changed message, another answer, a second model's try. */
-import { post, remove } from '../../api/client';
+import { make, post, remove } from '../../api/client';
 import { refresh } from '../../api/queries';
 import type { Message, Thread } from '../../api/types';
 import { messagesOf } from './messages';
@@ -7,7 +7,7 @@ import type { ChatSession } from './session';
 import type { Turn } from './turns';
 
 export const branchOf = async (thread: string, before?: string): Promise<string> =>
-  (await post<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
+  (await make<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
 
 /** The first of what a person said from here on that is stored; a turn that failed or was stopped left nothing. */
 export function firstStored(turns: Turn[], messages: Message[]): string | undefined {

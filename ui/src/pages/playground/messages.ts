@@ -2,7 +2,10 @@
 import { get } from '../../api/client';
 import type { List, Message, RunSummary } from '../../api/types';
 
-/** All messages of a session, page by page, oldest first. */
+/** As many messages as a page can show. */
+const MOST = 2000;
+
+/** The newest messages of a session, oldest first; they come page by page from its beginning. */
 export async function messagesOf(agent: string, thread: string): Promise<Message[]> {
   const all: Message[] = [];
   let cursor: string | null = null;
@@ -13,8 +16,9 @@ export async function messagesOf(agent: string, thread: string): Promise<Message
       cursor,
     });
     all.push(...page.messages);
+    all.splice(0, all.length - MOST);
     cursor = page.next_cursor;
-  } while (cursor && all.length < 2000);
+  } while (cursor);
   return all;
 }
 

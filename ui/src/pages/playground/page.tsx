@@ -54,19 +54,21 @@ export default function Playground({ id }: { id: string }): ReactElement {
   const follow = useEffectEvent((thread: string | null) => {
     if (thread !== session.store.getState().thread) show(thread);
   });
-  useEffect(() => follow(wanted), [wanted]);
-  // The address follows the conversation, unless another one was chosen meanwhile.
-  const followed = useRef(wanted);
-  const tellAddress = useEffectEvent((thread: string | null, box: StoreApi<Box>) => {
+  useEffect(() => follow(wanted), [wanted, session]);
+  // The address follows a conversation that gets an id, unless another one was chosen meanwhile.
+  const followed = useRef({ session, thread: wanted });
+  const tellAddress = useEffectEvent((thread: string | null) => {
+    const { box } = session;
     if (thread) {
       // A new session has got its id.
       if (boxes.get(place(id, null)) === box) boxes.delete(place(id, null));
       boxes.set(place(id, thread), box);
     }
-    if (thread && thread !== wanted && wanted === followed.current) setParams({ thread });
-    followed.current = thread;
+    const before = followed.current;
+    if (thread && session === before.session && thread !== wanted && wanted === before.thread) setParams({ thread });
+    followed.current = { session, thread };
   });
-  useEffect(() => tellAddress(current, session.box), [current, session]);
+  useEffect(() => tellAddress(current), [current, session]);
   if (agent.isError && !agent.data)
     return (
       <>

@@ -78,6 +78,7 @@ export function fromMessages(messages: Message[]): Turn[] {
         cited: sourcesOf(m.parts),
         files: m.attachments ?? [],
         made: m.role === 'user' ? [] : madeFiles(m.attachments),
+        warnings: warningsOf(m.meta?.warnings),
         trace: m.trace_id,
         start: new Date(m.created_at).getTime(),
         tools: (m.tool_calls ?? []).map((c) => ({

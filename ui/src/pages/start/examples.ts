@@ -1,5 +1,5 @@
 /** Owns the examples of a first run: working graphs and the agents they need, made through the public API. */
-import { get, post } from '../../api/client';
+import { get, make } from '../../api/client';
 import type { Agent, Graph, GraphEdge, GraphNode, List, Providers, Workflow } from '../../api/types';
 import { t, type Key } from '../../i18n';
 
@@ -206,6 +206,6 @@ export async function install(id: ExampleId, providers: Providers | undefined): 
   const example = exampleOf(id, { provider, model });
   const there = new Set((await get<List<Agent>>('/api/agents', { limit: 100 })).data.map((a) => a.slug));
   for (const { slug, name, instructions, more } of example.agents)
-    if (!there.has(slug)) await post<Agent>('/api/agents', { slug, name, instructions, provider, model, tags: ['example'], ...more });
-  return post<Workflow>('/api/workflows', { name: example.name, description: example.text, graph: example.graph, tags: ['example'] });
+    if (!there.has(slug)) await make<Agent>('/api/agents', { slug, name, instructions, provider, model, tags: ['example'], ...more });
+  return make<Workflow>('/api/workflows', { name: example.name, description: example.text, graph: example.graph, tags: ['example'] });
 }

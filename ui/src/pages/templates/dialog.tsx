@@ -2,7 +2,7 @@
 import { ArrowRight, Bot, Check } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
-import { post } from '../../api/client';
+import { make } from '../../api/client';
 import { isProblem } from '@wfstudio/client';
 import { refresh } from '../../api/queries';
 import type { Installed, Template, TemplateListed } from '../../api/types';
@@ -168,7 +168,7 @@ function useInstall(kind: string, id: string): Install {
     setBusy(true);
     setError(null);
     try {
-      const made = await post<Installed>(`/api/templates/${kind}/${encodeURIComponent(id)}/install`, name ? { name } : {});
+      const made = await make<Installed>(`/api/templates/${kind}/${encodeURIComponent(id)}/install`, name ? { name } : {});
       refresh('/api/workflows', '/api/agents', '/api/templates');
       if (made.workflow) {
         const fresh = made.agents.filter((agent) => !agent.reused).length;

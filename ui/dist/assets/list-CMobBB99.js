@@ -1,0 +1,1 @@
+export{t as default}from"./lists-276UEM3h.js";
