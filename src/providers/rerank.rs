@@ -114,6 +114,13 @@ mod tests {
     }
 
     #[test]
+    fn scores_that_are_over_the_scale_by_their_rounding_stay_on_it() {
+        let item = |index: u32, score: f64| json!({"index": index, "relevance_score": score});
+        let rounded = order(&json!({"results": [item(0, 1.000_000_1), item(1, 0.25), item(2, -0.000_000_1)]}), 3).expect("an order");
+        assert_eq!(rounded.order, [(0, 1.0), (1, 0.25), (2, 0.0)]);
+    }
+
+    #[test]
     fn what_is_no_order_is_refused_with_what_it_took() {
         for results in [
             json!([]), json!("x"), json!([{"index": 2, "relevance_score": 1}]), json!([{"index": -1, "relevance_score": 1}]), json!([{"index": 0}]),
