@@ -32,9 +32,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// How long the text of a refusal is waited for: its status is known by then.
 const REFUSAL: Duration = Duration::from_secs(5);
-/// How long a usage report is waited for once the answer is complete.
 /// Letters of the name of an answer that are kept.
 const ID: usize = 200;
+/// How long a usage report is waited for once the answer is complete.
 const LINGER: Duration = Duration::from_secs(2);
 /// Calls over one HTTP/2 connection at most. Servers commonly allow a hundred, and a call above that waits inside the client, unseen.
 const SHARE: usize = 64;
@@ -311,9 +311,10 @@ impl Answer {
         self.silent_at = after(self.patience.idle);
     }
 
-    /// All that counts was said: what may follow is waited for only a little.
-    pub(super) fn lingers(&mut self) {
+    /// All that counts may have been said: what follows is waited for only a little, unless there was text in it (`more`).
+    pub(super) fn lingers(&mut self, more: bool) {
         self.patience.idle = self.patience.idle.min(LINGER);
+        self.lingers_until.take_if(|_| more);
         self.silent_at = *self.lingers_until.get_or_insert_with(|| after(self.patience.idle));
     }
 

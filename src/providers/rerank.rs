@@ -9,6 +9,9 @@ use super::{ProviderFailure, reply, vectors};
 use crate::model::chat::Tokens;
 use crate::model::trace_context::TraceContext;
 
+/// How far scores may leave the scale by the rounding of short numbers.
+const ROUNDING: f64 = 0.01;
+
 /// Texts are put in the order in which they answer a question.
 #[derive(Clone, Debug)]
 pub struct RerankRequest {
@@ -71,12 +74,10 @@ pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFai
         }
         order.push((index, score));
     }
-    // Some servers return unscaled scores: the logistic function keeps their order.
-    let unbounded = order.iter().any(|(_, score): &(usize, f64)| !(0.0..=1.0).contains(score));
+    // Some servers return unscaled scores: the logistic function keeps their order. Others leave the scale by the rounding of their numbers.
+    let unbounded = order.iter().any(|(_, score): &(usize, f64)| !(-ROUNDING..=1.0 + ROUNDING).contains(score));
     order.sort_by(|one, other| other.1.total_cmp(&one.1));
-    if unbounded {
-        order.iter_mut().for_each(|(_, score)| *score = 1.0 / (1.0 + (-*score).exp()));
-    }
+    order.iter_mut().for_each(|(_, score)| *score = if unbounded { 1.0 / (1.0 + (-*score).exp()) } else { score.clamp(0.0, 1.0) });
     Ok(Ranking { order, tokens })
 }
 
