@@ -6,7 +6,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::HostDoor;
-use crate::model::chat::{ProviderBlocks, ToolCall};
+use crate::model::chat::{ProviderBlocks, Role, ToolCall};
 use crate::model::registry::{self, Cache, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
