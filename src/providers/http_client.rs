@@ -317,9 +317,10 @@ impl Answer {
         self.silent_at = after(self.time_limits.idle);
     }
 
-    /// All that counts was said: what may follow is waited for only a little.
-    pub(super) fn lingers(&mut self) {
+    /// All that counts may have been said: what follows is waited for only a little, unless there was text in it (`more`).
+    pub(super) fn lingers(&mut self, more: bool) {
         self.time_limits.idle = self.time_limits.idle.min(LINGER);
+        self.lingers_until.take_if(|_| more);
         self.silent_at = *self.lingers_until.get_or_insert_with(|| after(self.time_limits.idle));
     }
 

@@ -9,6 +9,9 @@ use super::{ProviderFailure, reply, vectors};
 use crate::model::chat::Tokens;
 use crate::model::trace_context::TraceContext;
 
+/// How far scores may leave the scale by the rounding of short numbers.
+const ROUNDING: f64 = 0.01;
+
 /// Texts are put in the order in which they answer a question.
 #[derive(Clone, Debug)]
 pub struct RerankRequest {
@@ -71,12 +74,10 @@ pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFai
         }
         order.push((index, score));
     }
-    // Some servers return unscaled scores: the logistic function keeps their order.
-    let unbounded = order.iter().any(|(_, score): &(usize, f64)| !(0.0..=1.0).contains(score));
+    // Some servers return unscaled scores: the logistic function keeps their order. Others leave the scale by the rounding of their numbers.
+    let unbounded = order.iter().any(|(_, score): &(usize, f64)| !(-ROUNDING..=1.0 + ROUNDING).contains(score));
     order.sort_by(|one, other| other.1.total_cmp(&one.1));
-    if unbounded {
-        order.iter_mut().for_each(|(_, score)| *score = 1.0 / (1.0 + (-*score).exp()));
-    }
+    order.iter_mut().for_each(|(_, score)| *score = if unbounded { 1.0 / (1.0 + (-*score).exp()) } else { score.clamp(0.0, 1.0) });
     Ok(Ranking { order, tokens })
 }
 
@@ -111,6 +112,13 @@ mod tests {
         let unbounded = order(&json!({"results": [item(0, -3.0), item(1, -8.0), item(2, -0.5)]}), 3).expect("an order");
         assert_eq!(shown(&unbounded), "2: 0.378, 0: 0.047, 1: 0.000");
         assert!(unbounded.order.is_sorted_by(|one, other| one.1 > other.1 && (0.0..=1.0).contains(&other.1)), "{unbounded:?}");
+    }
+
+    #[test]
+    fn scores_that_are_over_the_scale_by_their_rounding_stay_on_it() {
+        let item = |index: u32, score: f64| json!({"index": index, "relevance_score": score});
+        let rounded = order(&json!({"results": [item(0, 1.000_000_1), item(1, 0.25), item(2, -0.000_000_1)]}), 3).expect("an order");
+        assert_eq!(rounded.order, [(0, 1.0), (1, 0.25), (2, 0.0)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::reply::text;
+use crate::model::chat::{Message, Role};
 use crate::model::parts::Part;
 
 /// Between two summaries of one piece of thinking.
@@ -11,6 +12,15 @@ pub(super) const BETWEEN: &str = "\n\n";
 /// A thought that came as text; none where nothing came.
 pub(super) fn reasoning_parts(thought: &str) -> Vec<Part> {
     if thought.is_empty() { Vec::new() } else { vec![Part::reasoning(thought)] }
+}
+
+/// Whether the last turn began as `thinks` says, so that it can be gone on with by thinking: a turn is all answers between which only tools
+/// spoke, and a model that thinks by a budget thinks before the first of them.
+pub(super) fn may_go_on(messages: &[Message], thinks: impl FnOnce(&Message) -> bool) -> bool {
+    let turn = messages.iter().rev().skip_while(|message| message.role != Role::Assistant);
+    let mut said = turn.take_while(|message| matches!(message.role, Role::Assistant | Role::Tool)).filter(|message| message.role == Role::Assistant);
+    let Some(last) = said.next() else { return true };
+    last.tool_calls.is_empty() || thinks(said.last().unwrap_or(last))
 }
 
 /// Of Anthropic's blocks: thinking, whose text may be left out, and what was redacted.

@@ -182,7 +182,7 @@ impl Facts {
         if let Value::Object(shown) = shown { shown } else { Map::new() }
     }
 
-    /// What it can do, in the words of `/api/providers`.
+    /// What it is known to do, in the words of `/api/providers`.
     #[must_use]
     pub fn capabilities(&self) -> Vec<&'static str> {
         let thinks = self.reasoning.is_some_and(|reasoning| reasoning != Reasoning::None);
@@ -190,8 +190,8 @@ impl Facts {
             ("stream", true),
             ("tools", self.tools.unwrap_or(true)),
             ("structured", self.structured() == Structured::Schema),
-            ("vision", self.reads(Medium::Image)),
-            ("audio", self.reads(Medium::Audio)),
+            ("vision", self.is_known_to_read(Medium::Image)),
+            ("audio", self.is_known_to_read(Medium::Audio)),
             ("reasoning", thinks),
         ];
         known.into_iter().filter_map(|(name, can)| can.then_some(name)).collect()

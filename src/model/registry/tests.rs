@@ -55,6 +55,8 @@ fn models_of_a_marketplace_are_known_by_their_makers() {
     assert!(of("openai/o3-mini").reads(Medium::Pdf), "the marketplace reads PDF files to every model");
     let unknown = of("meta-llama/llama-3-8b-instruct");
     assert!(unknown.reads(Medium::Image) && !unknown.is_known_to_read(Medium::Image) && unknown.is_known_to_read(Medium::Text));
+    let says = |facts: &Facts, word: &str| facts.capabilities().contains(&word);
+    assert!(says(&claude, "vision") && !says(&unknown, "vision") && !says(&unknown, "audio"));
     let painter = of("google/gemini-2.5-flash-image");
     assert!(painter.makes(Medium::Image) && painter.tools == Some(false) && !of("google/gemini-2.5-flash").makes(Medium::Image));
 }
@@ -90,7 +92,7 @@ fn a_model_ends_on_its_day() {
 fn what_is_not_known_is_not_refused() {
     let nothing = Facts::default();
     assert!(nothing.reads(Medium::Video) && nothing.structured() == Structured::Schema);
-    assert_eq!(nothing.capabilities(), ["stream", "tools", "structured", "vision", "audio"]);
+    assert_eq!(nothing.capabilities(), ["stream", "tools", "structured"], "what nobody knows is not said of it");
     let own = Facts { sampling: Some(false), ..Facts::default() };
     let below = Facts { sampling: Some(true), stop: Some(false), ..Facts::default() };
     assert_eq!(own.over(&below), Facts { sampling: Some(false), stop: Some(false), ..Facts::default() });

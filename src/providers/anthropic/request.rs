@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use super::model::{self, Thinking};
 use super::{KIND, blocks, marks};
 use crate::model::agent::ToolChoice;
+use crate::model::chat::Message;
 use crate::model::registry::{Facts, Reasoning, Structured};
 use crate::providers::files::{self, Takes};
-use crate::providers::{ChatRequest, NativeTool, instruct, strict};
+use crate::providers::{ChatRequest, NativeTool, instruct, strict, thoughts};
 
 /// Results may hold files; its models make none.
 const TAKES: Takes = Takes { results: true, answers: None };
@@ -131,7 +132,7 @@ fn shown(request: &ChatRequest, facts: &Facts) -> Option<Value> {
 
 /// Puts the limits into a body; whether the model thinks.
 fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Facts, format: Option<Value>) -> bool {
-    let limits = limits(request, facts, may_think(body.get("messages")));
+    let limits = limits(request, facts, thoughts::may_go_on(&request.messages, begins_with_thought));
     let thinks = limits.thinks();
     body.insert("max_tokens".into(), limits.max_tokens.into());
     let mut output = Map::new();
@@ -144,12 +145,10 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Fact
     thinks
 }
 
-/// A turn whose calls came without a thought, from another model, goes on without one: the API refuses to begin thinking in its middle.
-fn may_think(messages: Option<&Value>) -> bool {
-    let said = messages.and_then(Value::as_array).into_iter().flatten().rfind(|message| message["role"] == "assistant");
-    let Some(blocks) = said.and_then(|message| message["content"].as_array()) else { return true };
-    let begins = blocks.first().and_then(|block| block["type"].as_str());
-    matches!(begins, Some("thinking" | "redacted_thinking")) || blocks.iter().all(|block| block["type"] != "tool_use")
+/// The answer begins with a thought of this family.
+pub(in crate::providers) fn begins_with_thought(message: &Message) -> bool {
+    let own = message.blocks.as_ref().filter(|own| own.family == super::FAMILY).and_then(|own| own.value.as_array());
+    own.and_then(|blocks| blocks.first()?["type"].as_str()).is_some_and(|kind| matches!(kind, "thinking" | "redacted_thinking"))
 }
 
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {

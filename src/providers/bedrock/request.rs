@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::blocks::{self, Taken};
 use super::{ANSWER, KIND};
 use crate::model::agent::{CacheTtl, ToolChoice};
-use crate::model::chat::{Message, Role};
+use crate::model::chat::Message;
 use crate::model::registry::{Facts, Reasoning, Structured};
 use crate::providers::anthropic::request::{Limits, limits};
 use crate::providers::files::{self, Takes};
-use crate::providers::{ChatRequest, instruct, strict};
+use crate::providers::{ChatRequest, instruct, strict, thoughts};
 
 /// Messages whose ends are marked, as for Anthropic's own interface.
 const MARKED: usize = 2;
@@ -37,7 +37,7 @@ pub(in crate::providers) fn is_claude(model: &str, facts: &Facts) -> bool {
 pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let facts = request.facts(KIND);
     let claude = is_claude(&request.model, &facts);
-    let limits = claude.then(|| limits(request, &facts, may_think(&request.messages)));
+    let limits = claude.then(|| limits(request, &facts, thoughts::may_go_on(&request.messages, begins_with_thought)));
     let thinks = limits.as_ref().is_some_and(|limits| limits.thinks() || facts.reasoning == Some(Reasoning::Always));
     let form = form(request, &facts, thinks);
     let mut body = Map::new();
@@ -112,11 +112,10 @@ fn further(request: &ChatRequest, limits: Option<Limits>) -> Map<String, Value> 
     more
 }
 
-/// A turn whose calls came without a thought, from another model, goes on without one.
-fn may_think(messages: &[Message]) -> bool {
-    let Some(said) = messages.iter().rfind(|message| message.role == Role::Assistant) else { return true };
-    let own = said.blocks.as_ref().filter(|own| own.family == super::FAMILY).and_then(|own| own.value.as_array());
-    said.tool_calls.is_empty() || own.and_then(|blocks| blocks.first()).is_some_and(|first| first.get("reasoningContent").is_some())
+/// The answer begins with a thought of this family.
+pub(in crate::providers) fn begins_with_thought(message: &Message) -> bool {
+    let own = message.blocks.as_ref().filter(|own| own.family == super::FAMILY).and_then(|own| own.value.as_array());
+    own.and_then(|blocks| blocks.first()).is_some_and(|first| first.get("reasoningContent").is_some())
 }
 
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Facts, form: &Form) {

@@ -3,10 +3,10 @@
 use super::anthropic::request::SAMPLING;
 use super::files::{self, Kind};
 use super::strict::{self, Mode};
-use super::{ChatRequest, Media};
+use super::{ChatRequest, Media, thoughts};
 use crate::model::Timestamp;
 use crate::model::agent::{Parameters, ToolChoice};
-use crate::model::chat::{Message, Role};
+use crate::model::chat::Message;
 use crate::model::event::Warning;
 use crate::model::registry::{Facts, Medium, Reasoning};
 
@@ -43,21 +43,12 @@ pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: O
     }
 }
 
-/// Models that think by a budget do not begin to think in the middle of a turn whose calls came without a thought, from another model.
-pub(super) fn fit_thoughts(request: &mut ChatRequest, facts: &Facts, family: &str, warnings: &mut Vec<Warning>) {
+/// Models that think by a budget do not begin to think in the middle of a turn.
+pub(super) fn fit_thoughts(request: &mut ChatRequest, facts: &Facts, begins_with_thought: fn(&Message) -> bool, warnings: &mut Vec<Warning>) {
     let wanted = request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
-    if !wanted || facts.reasoning != Some(Reasoning::Budget) {
-        return;
-    }
-    let said = request.messages.iter().rfind(|message| message.role == Role::Assistant);
-    let thought = |message: &Message| {
-        let own = message.blocks.as_ref().filter(|own| own.family == family);
-        let first = own.and_then(|own| own.value.as_array()?.first());
-        first.is_some_and(|block| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking")) || block.get("reasoningContent").is_some())
-    };
-    if said.is_some_and(|message| !message.tool_calls.is_empty() && !thought(message)) {
+    if wanted && facts.reasoning == Some(Reasoning::Budget) && !thoughts::may_go_on(&request.messages, begins_with_thought) {
         request.parameters.reasoning_effort = None;
-        warnings.push(dropped("reasoning_effort", "is not taken in a turn that another model began without a thought"));
+        warnings.push(dropped("reasoning_effort", "is not taken in a turn that began without a thought, such as one of another model"));
     }
 }
 

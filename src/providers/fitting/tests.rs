@@ -6,7 +6,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::host::HostDoor;
-use crate::model::chat::{ProviderBlocks, ToolCall};
+use crate::model::chat::{ProviderBlocks, Role, ToolCall};
 use crate::model::registry::{self, Cache, Structured};
 use crate::providers::mock::rich;
 use crate::providers::openai::dialect::Dialect;
@@ -344,7 +344,7 @@ fn an_effort_that_a_turn_of_another_model_cannot_take_is_told() {
         let mut request = ChatRequest::new("claude-sonnet-4-5", vec![Message::text(Role::User, "hi"), said]);
         request.parameters.reasoning_effort = Some("high".into());
         let mut warnings = Vec::new();
-        fit_thoughts(&mut request, &facts, "anthropic", &mut warnings);
+        fit_thoughts(&mut request, &facts, anthropic::request::begins_with_thought, &mut warnings);
         assert_eq!((warnings.len() == 1, request.parameters.reasoning_effort.is_none()), (dropped, dropped), "{:?}", request.messages[1]);
         let body = anthropic::request::body(&ChatRequest { facts: Some(Arc::new(facts.clone())), ..request }, anthropic::request::SAMPLING);
         assert_eq!(body.get("thinking").is_none(), dropped, "{body}");

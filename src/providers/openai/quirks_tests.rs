@@ -131,6 +131,24 @@ async fn a_thought_in_the_text_is_no_part_of_the_reply() {
         thought "Hm.""#]]).await;
 }
 
+/// An answer that ends with the marker alone, from a server that is said to end so.
+#[tokio::test]
+async fn the_rest_of_a_text_that_ends_with_its_marker_is_told() {
+    let quirks = Quirks { end_marker: Some(true), ..Quirks::default() };
+    for (text, wanted) in [
+        ("<thi", expect![[r#"
+            "<thi" 
+            "<thi" Stop None"#]]),
+        ("<think>Forty-two.", expect![[r#"
+            ("Forty-two.") "Forty-two." 
+            "Forty-two." Stop None"#]]),
+    ] {
+        let answer = Canned(200, &[], vec![format!("data: {}\n\ndata: [DONE]\n\n", delta(&json!({ "content": text })))]);
+        let (wire, _) = mock::start("/v1", vec![answer]).await;
+        wanted.assert_eq(&answer_text(&OpenAi { wire, dialect: Dialect::of("vllm").with(&quirks) }, &hello(true)).await);
+    }
+}
+
 /// A text in pieces that ends for a reason.
 fn ends(pieces: &[&str], finish: &str) -> Canned {
     let pieces = pieces.iter().map(|piece| delta(&json!({ "content": piece })));

@@ -161,6 +161,12 @@ fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
+/// The answer came with a thought that goes back with it.
+pub(in crate::providers) fn begins_with_thought(message: &Message) -> bool {
+    let own = message.blocks.as_ref().filter(|own| own.family == FAMILY);
+    own.and_then(|own| own.value.get("reasoning_details")?.as_array()).is_some_and(|details| !details.is_empty())
+}
+
 /// It takes the bytes of such a file, or its text.
 pub(in crate::providers) fn carries(_: &Facts, kind: Kind, mime: &str) -> bool {
     match kind {

@@ -125,11 +125,16 @@ impl Reading for CompletionState<'_> {
         self.take_frame(body)?;
         let choice = body.choice.as_ref().ok_or_else(|| malformed("it holds no choice"))?;
         let message = choice.message.as_ref().filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
-        self.take_choice(choice, Some(message), deltas)
+        self.take_choice(choice, Some(message), deltas)?;
+        self.end_text(deltas);
+        Ok(())
     }
 
-    fn take_done(&mut self) {
+    fn take_done(&mut self, deltas: Deltas<'_>) {
         self.over = true;
+        if self.dialect.ends_with_marker {
+            self.end_text(deltas);
+        }
     }
 
     fn over(&self) -> bool {
@@ -146,8 +151,6 @@ impl Reading for CompletionState<'_> {
     }
 
     fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        // Of an answer without a finish reason.
-        self.end_text(&|_| {});
         if self.text.is_empty() && !self.refusal.is_empty() {
             return Err(reply::filtered(&self.refusal));
         }

@@ -2,6 +2,7 @@
 
 use super::{Entry, Family, Found, Providers};
 use crate::config::{Config, ProviderConfig, Secret};
+use crate::model::chat::Message;
 use crate::model::event::FaultCode;
 use crate::model::registry::Facts;
 use crate::providers::anthropic::request::SAMPLING;
@@ -119,6 +120,16 @@ impl Entry {
             Family::Cohere => Some(cohere::request::carries),
             Family::Bedrock => Some(bedrock::blocks::carries),
             Family::Script | Family::Hash | Family::Host => None,
+        }
+    }
+
+    /// How an answer of a model of Anthropic's shows that it began with a thought.
+    pub(super) fn begins_with_thought(&self) -> fn(&Message) -> bool {
+        match self.family {
+            Family::Bedrock => bedrock::request::begins_with_thought,
+            Family::OpenAi => openai::request::begins_with_thought,
+            Family::Responses | Family::Anthropic | Family::Gemini | Family::Vertex | Family::Ollama | Family::Cohere | Family::Script | Family::Hash
+            | Family::Host => anthropic::request::begins_with_thought,
         }
     }
 

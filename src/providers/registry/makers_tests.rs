@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::clock::SystemClock;
 use crate::model::agent::ToolChoice;
-use crate::model::chat::{Message, ProviderBlocks, Role};
+use crate::model::chat::{Message, ProviderBlocks, Role, ToolCall};
 use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, Mock};
 
@@ -147,6 +147,59 @@ async fn who_always_thinks_is_not_forced_to_call() {
     assert_eq!(asked("openai/gpt-5.2", Some("high")), Some(ToolChoice::Required));
     assert_eq!(asked("anthropic/claude-opus-4.8", None), Some(ToolChoice::Required));
     assert_eq!(asked("anthropic/claude-opus-4.8", Some("high")), None);
+}
+
+/// An answer of calls, with what its provider wrote itself, and the result.
+fn called(family: &str, value: Value) -> [Message; 2] {
+    let call = ToolCall { id: "c".into(), name: "t".into(), arguments: json!({}), invalid: None };
+    let blocks = Some(ProviderBlocks { family: family.into(), by: None, value });
+    [Message { tool_calls: vec![call], blocks, ..Message::text(Role::Assistant, "") }, mock::result("c", "done", false)]
+}
+
+/// A model that thinks by a budget thinks once in a turn, before its first call: the turn goes on as it began.
+#[tokio::test]
+async fn a_turn_that_began_with_a_thought_is_gone_on_with_in_the_same_way() {
+    let signed = json!({"type": "thinking", "thinking": "Hm.", "signature": "s"});
+    let (tool_use, calls) = (json!({"type": "tool_use", "id": "c", "name": "t", "input": {}}), json!({"toolUse": {"toolUseId": "c", "name": "t", "input": {}}}));
+    let reasoned = json!({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}});
+    let detail = json!({"type": "reasoning.text", "text": "Hm.", "signature": "s", "index": 0});
+    for (kind, more, model, family, thought, silent, thinks) in [
+        ("anthropic", json!({}), "claude-sonnet-4-5", "anthropic", json!([signed, tool_use]), json!([tool_use]), "/thinking/budget_tokens"),
+        (
+            "bedrock",
+            json!({"region": "us-east-1"}),
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "bedrock",
+            json!([reasoned, calls]),
+            json!([calls]),
+            "/additionalModelRequestFields/thinking/budget_tokens",
+        ),
+        ("openrouter", json!({}), "anthropic/claude-haiku-4.5", "openai-chat", json!({"reasoning_details": [detail]}), json!({"x": 1}), "/reasoning_effort"),
+    ] {
+        let sent = async |messages: Vec<Message>| {
+            let (providers, mock) = mine(kind, more.clone(), vec![Canned(500, &[], vec!["{}".into()])]).await;
+            let mut request = ChatRequest { messages, tools: vec![tool()], ..question(model) };
+            request.parameters.reasoning_effort = Some("high".into());
+            let (request, warnings) = fitted(&providers, request);
+            drop(providers.get("mine").expect("a provider").chat(&request, &|_| {}).await);
+            let body = mock.seen.lock().expect("seen").remove(0).1;
+            let others = warnings.into_iter().filter(|warning| !warning.starts_with("model_retired")).collect::<Vec<_>>();
+            (body.pointer(thinks).is_some(), others)
+        };
+        let user = || vec![Message::text(Role::User, "hi")];
+        let dropped = vec!["parameter_dropped reasoning_effort".to_owned()];
+        let began = [user(), called(family, thought.clone()).into()].concat();
+        assert_eq!(sent(began.clone()).await, (true, Vec::new()), "{kind}");
+        let later = [began, called(family, silent.clone()).into(), called(family, silent.clone()).into()].concat();
+        assert_eq!(sent(later.clone()).await, (true, Vec::new()), "{kind}: its later answers of the turn have no thought of their own");
+        let other = [user(), called("other", json!([])).into()].concat();
+        assert_eq!(sent(other.clone()).await, (false, dropped.clone()), "{kind}: another model began the turn");
+        let went_on = [other, called(family, silent.clone()).into()].concat();
+        assert_eq!(sent(went_on).await, (false, dropped.clone()), "{kind}: and this one went on with it");
+        let next = [later, vec![Message::text(Role::Assistant, "Yes"), Message::text(Role::User, "And?")]].concat();
+        assert_eq!(sent([next.clone(), called("other", json!([])).into()].concat()).await, (false, dropped), "{kind}: the turn before does not count");
+        assert_eq!(sent(next).await, (true, Vec::new()), "{kind}: a new turn");
+    }
 }
 
 /// A turn in which the model called two tools without a word, as it goes out, and what is marked in it by the texts of the marked parts.

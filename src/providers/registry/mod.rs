@@ -37,7 +37,7 @@ use super::vertex::Vertex;
 use super::vertex::token::Tokens;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
-use super::{anthropic, bedrock, fitting, strict};
+use super::{fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
@@ -137,8 +137,7 @@ impl Providers {
             fitting::carried(request, &facts, carries, &mut warnings);
         }
         if let Some(version) = entry.version_of_anthropic(&request.model, &facts) {
-            let family = if entry.family == Family::Bedrock { bedrock::FAMILY } else { anthropic::FAMILY };
-            fitting::fit_thoughts(request, &facts, family, &mut warnings);
+            fitting::fit_thoughts(request, &facts, entry.begins_with_thought(), &mut warnings);
             fitting::fit_anthropic(request, &facts, version, &mut warnings);
         }
         if entry.is_gemini(&request.model) {

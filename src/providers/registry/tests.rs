@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::clock::SystemClock;
 use crate::model::chat::{Attachment, Message, Role};
-use crate::providers::{Delta, Media, cohere, gemini, ollama, openai, responses};
+use crate::providers::{Delta, Media, anthropic, bedrock, cohere, gemini, ollama, openai, responses};
 use crate::providers::mock::{self, Canned};
 use crate::sync::Mutex;
 

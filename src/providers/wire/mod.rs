@@ -1,6 +1,7 @@
 //! Owns the HTTP code that all API families share: addresses, credentials, reading an answer to its end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
@@ -151,7 +152,7 @@ pub(super) trait Reading: Send {
     fn take_whole(&mut self, body: &Self::Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
 
     /// Takes `[DONE]`, the end marker that is no JSON.
-    fn take_done(&mut self) {}
+    fn take_done(&mut self, _: Deltas<'_>) {}
 
     /// The last thing was said; what follows does not count.
     fn over(&self) -> bool;
@@ -280,13 +281,17 @@ fn take_all<'t, R: Reading>(
     reading: &mut R,
     deltas: Deltas<'_>,
 ) -> Result<(), ProviderFailure> {
-    let mut said = false;
+    let (mut said, more) = (false, AtomicBool::new(false));
+    let hear = |delta: Delta| {
+        more.fetch_or(matches!(delta, Delta::Text(_) | Delta::Reasoning(_)), Ordering::Relaxed);
+        deltas(delta);
+    };
     for text in texts {
         said |= !text.trim_ascii().is_empty();
-        take(text, surrogate, reading, deltas)?;
+        take(text, surrogate, reading, &hear)?;
     }
     match (said, reading.may_end()) {
-        (true, true) => answer.lingers(),
+        (true, true) => answer.lingers(more.into_inner()),
         (true, false) => answer.said(),
         (false, _) => {}
     }
@@ -299,7 +304,7 @@ fn take<R: Reading>(text: &str, surrogate: &mut PendingSurrogate, reading: &mut 
         return Ok(());
     }
     if text == "[DONE]" {
-        reading.take_done();
+        reading.take_done(deltas);
         return Ok(());
     }
     let complete = reading.may_end();

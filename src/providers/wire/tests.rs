@@ -76,6 +76,14 @@ async fn usage_is_waited_for_only_so_long_whatever_else_comes() {
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
+/// Some servers say with each piece why the answer ends: it is read as long as it says more.
+#[tokio::test]
+async fn an_answer_whose_pieces_all_name_its_end_is_read_whole() {
+    let piece = frame(&json!({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}));
+    let told = once(&[piece.as_str(), "WAIT"].repeat(60)).await;
+    assert!(told.ends_with(&format!("\"{}\" Stop None", "x".repeat(60))), "{told}");
+}
+
 #[tokio::test]
 async fn an_end_marker_without_a_finish_reason_is_no_answer() {
     for last in ["data: [DONE]\n\n", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n"] {

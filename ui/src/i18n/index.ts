@@ -1,6 +1,7 @@
 /** Owns the texts: two catalogs with the same keys, plurals and figures by Intl. */
 import type en from './en.json';
 import { hostLocale, mount } from '../api/root';
+import { learnSentences } from './sentences';
 
 type Raw = Extract<keyof typeof en, string>;
 type Base<K extends string> = K extends `${infer B}_one` | `${infer B}_other` ? B : K;
@@ -21,7 +22,13 @@ export function chosenLocale(): Locale {
 }
 
 export async function loadLocale(next: Locale): Promise<void> {
-  speak(next, next === 'pt_BR' ? (await import('./pt_BR')).default : (await import('./en.json')).default);
+  if (next === 'pt_BR') {
+    const portuguese = await import('./pt_BR');
+    learnSentences(portuguese.warnings);
+    return speak(next, portuguese.default);
+  }
+  learnSentences([]);
+  speak(next, (await import('./en.json')).default);
 }
 
 function speak(next: Locale, texts: Catalog): void {

@@ -1,6 +1,7 @@
 /** Owns what the engine says in plain words: names between backticks are set as code; why a step or a run failed. */
 import { Fragment, type ReactElement, type ReactNode } from 'react';
 import { tx } from '../i18n';
+import { inPages } from '../i18n/sentences';
 import { warningsOf, type Warning } from '../run/warnings';
 
 export const Said = ({ text }: { text: string }): ReactElement => (
@@ -53,7 +54,7 @@ export function Warned({ list }: { list: Warning[] | null | undefined }): ReactE
       <div>
         {told.map((w) => (
           <div key={`${w.code} ${w.message}`} className="small">
-            {meaning(w.code)} <span className="mono mut">{w.code}</span> <Said text={w.message} />
+            {meaning(w.code)} <span className="mono mut">{w.code}</span> <Said text={inPages(w.message)} />
           </div>
         ))}
       </div>

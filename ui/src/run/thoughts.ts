@@ -3,6 +3,9 @@
 /** Thoughts of several turns are told one after another. */
 export const apart = (thought: string): string => (thought && !thought.endsWith('\n\n') ? `${thought}\n\n` : thought);
 
+/** A thought that turned out to be the answer, because the model never ended it, is shown as the answer alone. */
+export const unlike = (thought: string, answer: string): string => (thought.trim() === answer.trim() ? '' : thought);
+
 /** The thoughts among the parts of a message. */
 export const thoughtOf = (parts: unknown): string =>
   (Array.isArray(parts) ? (parts as { type?: unknown; text?: unknown }[]) : [])

@@ -1,7 +1,7 @@
 /** Owns what a person sees of one run: a fold of its events. */
 import type { StudioEvent } from '@wfstudio/client';
 import { madeFiles, type MadeFile } from './made';
-import { apart } from './thoughts';
+import { apart, unlike } from './thoughts';
 import { warningsOf, type Warning } from './warnings';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
@@ -344,6 +344,7 @@ function completed(view: RunView, d: Data, at: number): void {
     ...step,
     ...usageOf(d),
     state: step.state === 'reused' ? 'reused' : 'done',
+    thought: unlike(step.thought, step.text),
     end: at,
     ms: figure(d.duration_ms),
     handle: text(d.handle) || null,

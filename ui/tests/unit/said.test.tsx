@@ -1,9 +1,11 @@
 // @vitest-environment jsdom
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import en from '../../src/i18n/en.json';
 import pt from '../../src/i18n/pt_BR.json';
+import warnings from '../../src/i18n/pt_BR.warnings.json';
 import { loadLocale } from '../../src/i18n';
+import { inPages } from '../../src/i18n/sentences';
 import { Fault, Warned } from '../../src/parts/said';
 import { render } from './dom';
 
@@ -30,6 +32,35 @@ describe('why a run failed', () => {
     expect(boxes.map((box) => box.querySelectorAll('code').length)).toEqual([1, 0]);
     expect(boxes[1]?.querySelector('b')?.textContent).toBe('said');
     await gone();
+  });
+});
+
+describe('what a warning says', () => {
+  const numbers = (text: string): string =>
+    [...text.matchAll(/\{(\d+)\}/g)]
+      .map((found) => found[1])
+      .sort()
+      .join();
+
+  it('is told in Portuguese with what stands in it; each sentence is found, and is no part of an earlier one', () => {
+    for (const [english = '', portuguese = ''] of warnings) {
+      expect(numbers(portuguese)).toBe(numbers(english));
+      const filled = (text: string): string => text.replace(/\{(\d+)\}/g, (_, n: string) => ['x', 'y', 'z', 'v', 'w'][Number(n)] ?? '');
+      expect(inPages(filled(english))).toBe(filled(portuguese));
+    }
+    expect(inPages('the reranker is away')).toBe('the reranker is away');
+    expect(inPages('`max_tokens` is 5 instead of 9, the most that `m` takes')).toBe(
+      '`max_tokens` é 5 em vez de 9, o máximo que `m` aceita',
+    );
+  });
+
+  it('is the sentence that the engine says', () => {
+    const rust = readdirSync('../src', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.rs'));
+    const source = rust.map((path) => readFileSync(`../src/${path}`, 'utf8')).join('\n');
+    // Some are made of two: the longest piece of each is looked for.
+    const longest = (english: string): string =>
+      english.split(/\{\d+\}| of `|: it |: |; |, /).reduce((one, other) => (other.length > one.length ? other : one), '');
+    expect(warnings.map(([english = '']) => longest(english)).filter((piece) => !source.includes(piece))).toEqual([]);
   });
 });
 

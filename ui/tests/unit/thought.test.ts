@@ -54,6 +54,22 @@ describe('what a model thinks', () => {
     }
   });
 
+  it('is shown once when it turns out to be the answer', () => {
+    const never: [string, Record<string, unknown>][] = [
+      ['reasoning', { delta: '\nForty-' }],
+      ['reasoning', { delta: 'two.' }],
+      ['token', { delta: 'Forty-two.' }],
+    ];
+    let chat: Talk = { thread: null, pause: null, turns: [newTurn('assistant', '', { state: 'streaming' })] };
+    for (const [event, d] of [...never, ['done', { reply: 'Forty-two.' }] as const])
+      chat = { ...chat, ...foldChat(chat, { id: null, name: event, data: d } as never, 1) };
+    expect(chat.turns[0]).toMatchObject({ thought: '', text: 'Forty-two.', state: 'done' });
+    const view = noRun();
+    for (const [event, d] of [['step_started', {}] as const, ...never, ['step_completed', {}] as const])
+      fold(view, { id: null, name: event, data: { ...d, step_id: 's', node_id: 'n' } } as never, 1);
+    expect(view.steps.s).toMatchObject({ thought: '', text: 'Forty-two.', state: 'done' });
+  });
+
   it('is read from stored messages and from traces', () => {
     const parts = [
       { type: 'reasoning', text: 'Hm.' },

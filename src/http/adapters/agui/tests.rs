@@ -330,3 +330,17 @@ fn an_answer_that_begins_again_after_its_process_died_is_another_message() {
     let said = out.iter().filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT").map(|event| format!("{} {}", event["messageId"], event["delta"]));
     assert_eq!(said.collect::<Vec<_>>(), [r#""R-3" "It ""#, r#""R-10004" "It is ""#, r#""R-10004" "4.""#]);
 }
+
+/// A reader of the process that lost its run has read text that was never stored, and the numbers that were skipped begin before it.
+#[test]
+fn text_that_was_read_before_it_was_lost_is_not_gone_on_with() {
+    let lost = crate::model::telling::LOST_TOKENS;
+    for unstored in [1, lost / 2] {
+        let (mut translator, mut out) = (agent(), Vec::new());
+        for (number, delta) in [(3, "It "), (3 + unstored, "was"), (3 + lost + 1, "It is 4.")] {
+            translator.tell(PublishedEvent::made("token", number, json!({"delta": delta})), &mut out);
+        }
+        let of = out.iter().filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT").map(|event| event["messageId"].to_string());
+        assert_eq!(of.collect::<Vec<_>>(), [r#""R-3""#, r#""R-3""#, r#""R-10004""#], "{unstored}");
+    }
+}

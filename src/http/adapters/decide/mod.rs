@@ -51,14 +51,15 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Re
 /// The run whose turn a new answer takes the place of: the one that the client names, else the last one that people read, unless what is
 /// answered again has no turn.
 fn replaced(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Result<Option<Id>> {
-    match (turns.named, &turns.last) {
-        (Some(NamedTurn::Shown(run)), Some((last, _))) if run == *last => return Ok(Some(run)),
-        (Some(NamedTurn::Shown(_)), _) => {
+    match turns.named {
+        // The turn that a run was to replace may have been replaced or followed by others since.
+        Some(NamedTurn::Shown(run) | NamedTurn::Missing(Some(run))) => {
             let text = "messageId must be that of the last answer of the chat; nothing was changed; branch the thread to answer an earlier message again";
-            return Err(Error::field("messageId", text));
+            let is_last = turns.last.as_ref().is_some_and(|(last, _)| *last == run);
+            return if is_last { Ok(Some(run)) } else { Err(Error::field("messageId", text)) };
         }
-        (Some(NamedTurn::Missing(replaces)), _) => return Ok(replaces),
-        (None, _) => {}
+        Some(NamedTurn::Missing(None)) => return Ok(None),
+        None => {}
     }
     let Some(newest) = newest else { return Ok(None) };
     if newest.status == Status::Completed {

@@ -108,6 +108,11 @@ fn a_regenerated_answer_replaces_the_turn_that_is_named_or_read_last() {
     assert_eq!(replaces(&again("hi"), &completed, &turns(Some(NamedTurn::Missing(None)))), None);
     let earlier = meaning(&again("hi"), Some(&completed), &turns(Some(NamedTurn::Shown(id(5))))).expect_err("a refusal");
     assert_eq!(earlier.kind, Kind::ValidationFailed);
+    // What failed was to replace a turn that is not the last one any more: the chat went on, or the turn was replaced by another run.
+    for newest in [&completed, &standing(Status::Failed, Vec::new())] {
+        let stale = meaning(&again("hi"), Some(newest), &turns(Some(NamedTurn::Missing(Some(id(5)))))).expect_err("a refusal");
+        assert_eq!(stale.kind, Kind::ValidationFailed);
+    }
     let failed = Standing { replaces: Some(id(4)), ..standing(Status::Failed, Vec::new()) };
     assert_eq!(replaces(&again("hi"), &failed, &turns(None)), Some(id(4)), "what failed is tried again");
     assert_eq!(replaces(&again("seven"), &failed, &turns(None)), Some(id(7)), "the message of the turn that is read last");

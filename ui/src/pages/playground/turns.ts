@@ -1,7 +1,7 @@
 /** Owns what a conversation is made of, and what stored messages, events and traces change in it. */
 import type { StudioEvent } from '@wfstudio/client';
 import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
-import { apart, cited, sourcesOf, thoughtOf, withSource, type Cited } from '../../run/thoughts';
+import { apart, cited, sourcesOf, thoughtOf, unlike, withSource, type Cited } from '../../run/thoughts';
 import { madeFiles, type MadeFile } from '../../run/made';
 import { warningsOf, type Warning } from '../../run/warnings';
 import type { ToolUse } from '../../run/view';
@@ -172,14 +172,17 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
       );
     case 'tool_approval_resolved':
       return put({ state: 'streaming' }, { pause: null });
-    case 'done':
+    case 'done': {
+      const reply = typeof d.reply === 'string' && d.reply ? d.reply : last.text;
       return put({
         state: 'done',
         end: at,
-        text: typeof d.reply === 'string' && d.reply ? d.reply : last.text,
+        text: reply,
+        thought: unlike(last.thought, reply),
         usage: typeof d.total_tokens === 'number' ? (d as unknown as UsageFields) : null,
         warnings: warningsOf(d.warnings),
       });
+    }
     case 'error':
       return put({
         state: d.code === 'cancelled' ? 'stopped' : 'failed',
