@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn letters_of_any_language_are_found_in_any_case() {
-        for (text, part) in [("Übersetzer Поддержка", "ÜBERS"), ("Übersetzer Поддержка", "поддержка"), ("ΟΔΟΣ", "οδος"), ("Plain", "LAI"), ("300 \u{212a}", "300 K"), ("x", "")] {
+        let both = "Übersetzer Поддержка";
+        for (text, part) in [(both, "ÜBERS"), (both, "поддержка"), ("ΟΔΟΣ", "οδος"), ("Plain", "LAI"), ("300 \u{212a}", "300 K"), ("x", "")] {
             assert!(holds(text, &wanted(&format!("%{}%", part.to_lowercase()))), "{text} {part}");
         }
         assert!(holds("a 100% sure_thing\\", &wanted("%100\\% sure\\_thing\\\\%")));
