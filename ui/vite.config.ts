@@ -25,6 +25,8 @@ const COMMON = new RegExp(
 );
 /** Small ones that are looked at one after another. */
 const LISTS = /src\/pages\/(agents|tools|mcp|knowledge)\/list[.]/;
+/** What a person opens beside the canvas. */
+const PANELS = /src\/editor\/(trial-dialog|trials)[.]/;
 
 export default defineConfig({
   base: './',
@@ -51,6 +53,7 @@ export default defineConfig({
             { name: 'shell', test: SHELL, priority: 2 },
             { name: 'common', test: COMMON, minShareCount: 2, priority: 1 },
             { name: 'lists', test: LISTS, priority: 1 },
+            { name: 'panels', test: PANELS, priority: 1 },
           ],
         },
       },

@@ -22,11 +22,22 @@ function gaps(pattern: string, sentence: string): string[] | null {
   return at === sentence.length ? found : null;
 }
 
-/** A sentence of the engine in the language of the pages; one that is not known stays as it is. */
-export function inPages(sentence: string): string {
+function whole(sentence: string): string | null {
   for (const [english = '', other = ''] of pairs) {
     const found = gaps(english, sentence);
     if (found) return other.replace(/\{(\d+)\}/g, (_, n: string) => found[Number(n)] ?? '');
   }
-  return sentence;
+  return null;
+}
+
+/** A sentence of the engine in the language of the pages, or both sides of its first colon; what is not known stays as it is. */
+export function inPages(sentence: string): string {
+  const [head = '', ...rest] = sentence.split(': ');
+  return (
+    whole(sentence) ??
+    [head, rest.join(': ')]
+      .filter(Boolean)
+      .map((half) => whole(half) ?? half)
+      .join(': ')
+  );
 }

@@ -1,2 +1,0 @@
-import{fn as e}from"./shell-nOJad6TT.js";var t=e(()=>({text:``,files:[],said:``,sentFiles:[],state:{}})),n=()=>t.setState({text:``,files:[],said:``,sentFiles:[],state:{}}),r=(e,n)=>t.setState(t=>({text:[e,t.text].filter(Boolean).join(`
-`),files:[...n,...t.files]}));export{r as n,t as r,n as t};

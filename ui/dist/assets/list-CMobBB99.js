@@ -1,1 +1,0 @@
-export{t as default}from"./lists-276UEM3h.js";
