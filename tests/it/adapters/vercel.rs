@@ -213,7 +213,12 @@ async fn a_turn_is_not_replaced_twice() {
     post(&story, &path, again("one", &first.find("start"))).await;
     let before = read_on(&story, &thread).await;
     let late = post(&story, &path, again("one", &failed.find("start"))).await;
-    assert_eq!(late.code(), "409 invalid_state", "{}", late.text);
+    assert_eq!(late.code(), "422 validation_failed", "{}", late.text);
+    // One that found it the last of its thread a moment ago.
+    let mut request = RunRequest::parse(&json!({"message": "one", "thread_id": thread}), EntityKind::Agent).expect("a body");
+    request.replaces = Some(first.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").parse().expect("an id"));
+    let refused = story.bench.studio.start(&story.bench.scope, EntityKind::Agent, &agent, request, false).await.expect_err("it is replaced");
+    assert_eq!(refused.kind.code(), "invalid_state", "{refused}");
     assert_eq!(read_on(&story, &thread).await, before, "a refused request changes nothing");
     assert_eq!(before.1, json!(2));
 }
