@@ -87,7 +87,7 @@ export class DocumentSession {
 
   /** Called after every command that changed the document. */
   edited(): void {
-    this.keep(true);
+    void this.keep(true);
     this.schedule(PAUSE);
   }
 
@@ -129,7 +129,7 @@ export class DocumentSession {
       save: 'dirty',
     });
     if (choice !== 'mine' && this.here) replaceGraph(conflict.graph);
-    this.keep(true);
+    void this.keep(true);
     await this.flush();
     return copy;
   }
@@ -162,7 +162,7 @@ export class DocumentSession {
         selection: [],
         edgeSelection: [],
       });
-      this.keep(false);
+      void this.keep(false);
     });
   }
 
@@ -278,6 +278,7 @@ export class DocumentSession {
     if (!workflow) return true;
     this.put({ save: 'saving' });
     this.sends(graph);
+    await this.keep(true);
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
@@ -308,7 +309,7 @@ export class DocumentSession {
       savedAt: Date.now(),
       save: moved ? 'dirty' : 'saved',
     });
-    this.keep(moved);
+    void this.keep(moved);
   }
 
   /** A draft that was begun on an older version than there is by now does not go over that one unseen. */
@@ -349,7 +350,7 @@ export class DocumentSession {
       save: moved ? 'dirty' : 'clean',
       savedAt: null,
     });
-    this.keep(moved);
+    void this.keep(moved);
     if (moved && this.here) this.schedule(PAUSE);
     refresh('/api/workflows');
   }
@@ -386,16 +387,15 @@ export class DocumentSession {
     return 'refused';
   }
 
-  private keep(unsentNow: boolean): void {
+  /** Resolves when it is on disk, or cannot be. */
+  private async keep(unsentNow: boolean): Promise<void> {
     const s = this.state();
     if (!s.workflow || !this.journal || !this.writing) return;
     clearTimeout(this.historyTimer);
     if (this.here) this.historyTimer = window.setTimeout(() => this.keepHistory(), PAUSE);
     const { graph, draftRevision, basedOn } = s;
-    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow, unheard: this.unheard }).then((kept) => {
-      this.kept = kept;
-    });
     if (!this.here) void this.journal.writeHistory(s.history);
+    this.kept = await this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow, unheard: this.unheard });
   }
 
   private keepHistory(): void {

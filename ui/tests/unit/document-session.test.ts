@@ -240,6 +240,22 @@ describe('the document of a page', () => {
     expect(at(server.all.A?.draft?.graph)).toBe(20);
   });
 
+  it('is on disk before the server hears of it', async () => {
+    await open('A');
+    const slow: (() => void)[] = [];
+    vi.spyOn(Journal.prototype, 'write').mockImplementation(async function (this: Journal, kept) {
+      await new Promise<void>((go) => slow.push(go));
+      disk.set((this as unknown as { key: string }).key, kept);
+      return true;
+    });
+    move(10);
+    await pass(2000);
+    expect(server.of('PUT', /draft/)).toHaveLength(0);
+    slow.splice(0).forEach((go) => go());
+    await pass(10);
+    expect([server.of('PUT', /draft/).length, at(server.all.A?.draft?.graph)]).toEqual([1, 10]);
+  });
+
   it('that comes twice to the server is no conflict', async () => {
     const session = await open('A');
     move(10);
