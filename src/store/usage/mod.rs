@@ -1,6 +1,6 @@
 //! Owns metered calls: storing one, and its part of the sums.
 
-pub(in crate::store) mod calls;
+pub(in crate::store) mod by_model;
 pub(in crate::store) mod fold;
 pub mod rebuild;
 pub mod report;

@@ -9,7 +9,7 @@ use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
-use crate::store::usage::calls::{models_in, of_model};
+use crate::store::usage::by_model::{models_in, of_model};
 use crate::store::usage::sums::Sum;
 use crate::store::usage::waiting::{Item, Waiting};
 use crate::store::usage::window::{HOUR, Pieces, Window};
