@@ -10,9 +10,16 @@ use crate::store::StoreError;
 use crate::store::upkeep::request_keys::{self, RequestKey, Seen};
 use crate::studio::{Scope, Studio, Upload};
 
+const KEY: &str = "idempotency-key";
+
+/// Whether a request has a key; what is costly to compare is only then looked at.
+pub(super) fn has_key(headers: &HeaderMap) -> bool {
+    headers.contains_key(KEY)
+}
+
 /// Reads the key of a request; most have none. `asked` is what was asked of, as the path names it.
 pub(super) fn key_of(headers: &HeaderMap, route: &'static str, asked: &str, body: &Value) -> Result<Option<RequestKey>> {
-    let Some(given) = headers.get("idempotency-key") else { return Ok(None) };
+    let Some(given) = headers.get(KEY) else { return Ok(None) };
     let key = given.as_bytes();
     if !(1..=255).contains(&key.len()) || !key.iter().all(u8::is_ascii_graphic) {
         return Err(Error::field("Idempotency-Key", "Idempotency-Key must be 1 to 255 visible ASCII characters"));

@@ -67,9 +67,10 @@ pub(in crate::engine) async fn go_on(
     let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
     let kept = key.map(|key| (key.clone(), started.accepted_json()));
     let stands = append.row.standing();
-    let alone_on = (run.created.entity == EntityKind::Agent).then_some(run.created.thread);
+    let chat = run.created.entity == EntityKind::Agent;
+    let turn = chat.then(|| ChatTurn { thread: run.created.thread, replaces: run.created.replaces.filter(|_| !had_turn(&loaded.entries)) });
     let _until_it_is_driven = Taking::new(world);
-    let Some((no, hash)) = take(world, loaded.row.fence, append, kept, alone_on).await? else { return Ok(None) };
+    let Some((no, hash)) = take(world, loaded.row.fence, append, kept, turn).await? else { return Ok(None) };
     if queued {
         world.wake_workers();
     } else {
@@ -107,23 +108,41 @@ fn lane_of(run: &Run, pause: Id) -> Option<LaneId> {
     run.pauses().into_iter().find(|(_, open)| open.id == pause).map(|(lane, _)| lane.id)
 }
 
+/// A run of a chat that goes on: it is refused while another is at work on its thread.
+pub(in crate::engine) struct ChatTurn {
+    thread: Id,
+    /// The run whose turn its own will replace; it is refused where another run has done that.
+    replaces: Option<Id>,
+}
+
+/// Whether a run has added a turn to its thread.
+fn had_turn(log: &[Arc<Entry>]) -> bool {
+    let adds = |event: &Event| matches!(event, Event::StepCompleted(done) if done.turn.as_ref().is_some_and(|turn| !turn.messages.is_empty()));
+    log.iter().any(|entry| adds(&entry.event))
+}
+
 /// Takes a run that nobody works on and appends to its log, with the answer to whoever asks for it again. None when somebody
-/// else took it since its fence was read. A run that is `alone_on` its thread is refused while another is at work there.
+/// else took it since its fence was read.
 pub(in crate::engine) async fn take(
     world: &Arc<World>,
     fence: i64,
     mut append: Append,
     kept: Option<(RequestKey, Value)>,
-    alone_on: Option<Id>,
+    turn: Option<ChatTurn>,
 ) -> Result<Option<Appended>> {
     let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
     let (hook, owner) = (Arc::clone(world), Arc::clone(world.owner()));
     let write = move |tx: &mut crate::store::Tx<'_>| {
         let scope = Arc::clone(&append.tenant);
-        if let Some(thread) = &alone_on
-            && let Some(busy) = threads::busy_with(tx, &scope, thread)?
-        {
-            return Err(if busy == id { StoreError::Fenced } else { StoreError::ThreadBusy(busy) });
+        if let Some(ChatTurn { thread, replaces }) = &turn {
+            if let Some(busy) = threads::busy_with(tx, &scope, thread)? {
+                return Err(if busy == id { StoreError::Fenced } else { StoreError::ThreadBusy(busy) });
+            }
+            if let Some(replaced) = replaces
+                && threads::is_replaced(tx, &scope, thread, replaced)?
+            {
+                return Err(StoreError::TurnReplaced);
+            }
         }
         // A write may wait for long: its lease begins when it is made.
         let until = leases::lease(&hook).unwrap_or_default();

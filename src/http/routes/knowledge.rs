@@ -52,7 +52,8 @@ async fn add(mut call: Call) -> Result<Response> {
         let ignored = Ignored::against(Some("DocumentForm"), &form.names());
         let metadata = form.text("metadata").map(parse_metadata).transpose()?;
         let file = form.must_have_file()?;
-        let key = idempotency::key_of(&call.headers, "document", base, &json!([idempotency::file_json(&file), metadata]))?;
+        let asked = if idempotency::has_key(&call.headers) { json!([idempotency::file_json(&file), metadata]) } else { Value::Null };
+        let key = idempotency::key_of(&call.headers, "document", base, &asked)?;
         let make = call.studio.add_file_under(key.clone(), &call.scope, base, &file, metadata.as_ref());
         (Made::once(&call.studio, &call.scope, key.as_ref(), make).await?, ignored)
     } else {

@@ -206,7 +206,7 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
     {
         return Err(StoreError::ThreadBusy(busy));
     }
-    // Nobody else replaces it until this run is over: it is the only one at work on its thread.
+    // One that rests meanwhile is asked the same when it goes on.
     if let Some(replaced) = &made.replaces
         && threads::is_replaced(tx, tenant, &row.thread, replaced)?
     {

@@ -372,6 +372,9 @@ fn a_checkpoint_is_found_until_it_expires() {
         }
         assert_eq!(checkpoints::delete_expired(tx, Timestamp(20), 9)?, 1);
         assert!(found(tx, "t", "b", i64::MAX)?.is_some());
+        checkpoints::store(tx, "t", &row("c", None))?;
+        checkpoints::store(tx, "t", &row("d", None))?;
+        assert_eq!((checkpoints::delete_any(tx, 2)?, checkpoints::list(tx, "t", None, 9)?.len()), (2, 1), "as many as are asked for");
         runs::delete(tx, "t", &id(1))?;
         assert_eq!(checkpoints::list(tx, "t", None, 9)?, []);
         Ok(())

@@ -324,20 +324,23 @@ pub fn forget_leaving(tx: &mut Tx<'_>, runs: &[Paused]) -> Result<(), StoreError
 /// Noted runs that were cancelled as they were noted, and are still there. Notes of those that somebody answered, or that are gone, are forgotten.
 pub fn left(tx: &mut Tx<'_>) -> Result<Vec<(String, Id)>, StoreError> {
     let noted = tx.query("SELECT value, substr(key, 9) FROM #meta WHERE key LIKE 'leaving:%'", params![], |row| {
-        let (fence, tenant) = row.text(0)?.split_once(' ').unwrap_or_default();
-        Ok((fence.parse::<i64>().unwrap_or(i64::MIN), tenant.to_owned(), row.id(1)?))
+        // Notes of earlier builds are the tenant alone.
+        let noted = row.text(0)?;
+        let with_fence = noted.split_once(' ').and_then(|(fence, tenant)| Some((Some(fence.parse::<i64>().ok()?), tenant)));
+        let (fence, tenant) = with_fence.unwrap_or((None, noted));
+        Ok((fence, tenant.to_owned(), row.id(1)?))
     })?;
     let mut left = Vec::new();
     for (fence, tenant, run) in noted {
         let found = tx.query_one("SELECT status, fence FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), &tenant], |row| {
             Ok((row.text(0)?.to_owned(), row.int(1)?))
         })?;
-        match found.as_ref().map(|(status, now)| (status.as_str(), now.saturating_sub(fence))) {
+        match found.as_ref().map(|(status, now)| (status.as_str(), fence.map(|fence| now.saturating_sub(fence)))) {
             // The cancel was the only thing that happened to it.
-            Some(("cancelled", 1)) => left.push((tenant, run)),
+            Some(("cancelled", None | Some(1))) => left.push((tenant, run)),
             // Another purge may be about to cancel it.
-            Some(("awaiting_input" | "awaiting_tool_approval", 0)) => {}
-            _ => forget_leaving(tx, &[(tenant, run, fence)])?,
+            Some(("awaiting_input" | "awaiting_tool_approval", None | Some(0))) => {}
+            _ => forget_leaving(tx, &[(tenant, run, fence.unwrap_or_default())])?,
         }
     }
     Ok(left)

@@ -219,6 +219,9 @@ async fn a_turn_is_not_replaced_twice() {
     request.replaces = Some(first.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").parse().expect("an id"));
     let refused = story.bench.studio.start(&story.bench.scope, EntityKind::Agent, &agent, request, false).await.expect_err("it is replaced");
     assert_eq!(refused.kind.code(), "invalid_state", "{refused}");
+    let failed = failed.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").to_owned();
+    let retried = story.bench.retry(&failed, json!({})).await.expect_err("what it was to replace is replaced");
+    assert_eq!(retried.kind.code(), "invalid_state", "{retried}");
     assert_eq!(read_on(&story, &thread).await, before, "a refused request changes nothing");
     assert_eq!(before.1, json!(2));
 }

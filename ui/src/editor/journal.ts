@@ -34,9 +34,11 @@ async function run<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => 
   try {
     const db = await database();
     return await new Promise((resolve, reject) => {
-      const request = act(db.transaction('journal', mode).objectStore('journal'));
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error as Error);
+      const transaction = db.transaction('journal', mode);
+      const request = act(transaction.objectStore('journal'));
+      // A full disk is known at the end.
+      transaction.oncomplete = () => resolve(request.result);
+      transaction.onabort = () => reject(transaction.error as Error);
     });
   } catch {
     return null;

@@ -21,6 +21,7 @@ const PAUSE = 800;
 const AGAIN = 4000;
 /** A page of this tab that was just left may still send its last change. */
 const LEAVING = 400;
+const SLOW_DISK = 1000;
 /** How many texts are told from another hand's when the line takes every answer. */
 const UNHEARD = 8;
 
@@ -278,7 +279,13 @@ export class DocumentSession {
     if (!workflow) return true;
     this.put({ save: 'saving' });
     this.sends(graph);
-    await this.keep(true);
+    const kept = this.keep(true);
+    // A page that is left has no time to wait, and a disk that stands still holds up nothing.
+    if (!document.hidden) await Promise.race([kept, new Promise((go) => setTimeout(go, SLOW_DISK))]);
+    if (!this.writing) {
+      this.put({ save: 'dirty' });
+      return false;
+    }
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
