@@ -40,24 +40,33 @@ export const patch = <T>(path: string, body: unknown, revision?: number | null):
   studio.json('PATCH', path, { body, revision });
 export const upload = <T>(path: string, form: FormData): Promise<T> => studio.json('POST', path, { form });
 
+/** How long a copy is the same one: what it is made of may change. */
+const SAME = 120_000;
+
 /** Makes things: what may have been made has the same key when it is asked for again, and is made once. */
 class Maker {
-  private readonly unsure = new Map<string, string>();
+  private readonly unsure = new Map<string, { key: string; at: number }>();
 
-  /** `what` names the same request where its body is a file. */
+  /** `what` names the same request where its body does not; without a body it copies. */
   async make<T>(path: string, body: unknown, form?: FormData, what: string = JSON.stringify(body)): Promise<T> {
     const { unsure } = this;
     const place = `${path} ${what}`;
-    const known = unsure.get(place);
-    const key = known ?? newKey();
-    unsure.set(place, key);
+    const old = unsure.get(place);
+    const known = body || form || (old && Date.now() - old.at < SAME) ? old : null;
+    const sent = known ?? { key: newKey(), at: Date.now() };
+    unsure.set(place, sent);
     try {
-      const made = await studio.json<T>('POST', path, { body: form ? undefined : body, form, headers: { 'Idempotency-Key': key } });
+      const made = await studio.json<T>('POST', path, {
+        body: form ? undefined : (body ?? {}),
+        form,
+        headers: { 'Idempotency-Key': sent.key },
+      });
       unsure.delete(place);
       return made;
     } catch (error) {
       const { status = 0, code } = isProblem(error) ? error : {};
-      if (known || !status || status >= 500 || code === 'idempotency_in_progress') unsure.set(place, key);
+      if (code !== 'idempotency_key_reused' && (known || !status || status >= 500 || code === 'idempotency_in_progress'))
+        unsure.set(place, sent);
       else unsure.delete(place);
       throw error;
     }
@@ -70,7 +79,7 @@ class Maker {
   }
 }
 const maker = new Maker();
-export const make = <T>(path: string, body: unknown = {}): Promise<T> => maker.make(path, body);
+export const make = <T>(path: string, body?: unknown, what?: string): Promise<T> => maker.make(path, body, undefined, what);
 export const add = <T>(path: string, file: File): Promise<T> => {
   const form = new FormData();
   form.set('file', file);

@@ -7,7 +7,7 @@ export function learnSentences(known: Pairs): void {
   pairs = known;
 }
 
-/** What stands in the gaps of a pattern when it is this sentence. */
+/** What stands in the gaps of a pattern when it is this sentence: at its end one word, as the rest of another sentence may be anything. */
 function gaps(pattern: string, sentence: string): string[] | null {
   const [begin = '', ...literals] = pattern.split(/\{\d+\}/);
   if (!sentence.startsWith(begin)) return null;
@@ -15,7 +15,7 @@ function gaps(pattern: string, sentence: string): string[] | null {
   let at = begin.length;
   for (const [n, literal] of literals.entries()) {
     const end = n === literals.length - 1 ? sentence.length - literal.length : sentence.indexOf(literal, at);
-    if (end < at || !sentence.startsWith(literal, end)) return null;
+    if (end < at || !sentence.startsWith(literal, end) || (!literal && sentence.includes(' ', at))) return null;
     found.push(sentence.slice(at, end));
     at = end + literal.length;
   }

@@ -26,7 +26,7 @@ export interface Editing<T> {
   set: (change: Partial<T>) => void;
   save: () => Promise<T | null>;
   discard: () => void;
-  takeTheirs: () => void;
+  takeTheirs: () => unknown;
   saveMine: () => Promise<unknown>;
   copyMine: () => Promise<unknown>;
   later: () => void;
@@ -54,12 +54,12 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
     },
     [session, saved],
   );
-  const save = async (): Promise<T | null> => {
-    if (!value || unread('.form')) return null;
-    const answer = await session.save(fresh ? (blank as T) : null);
+  const from = fresh ? (blank as T) : null;
+  const opened = (answer: T | null): T | null => {
     if (answer && fresh && session.here) go(`/${page}/${answer.id}`, { replace: true });
     return answer;
   };
+  const save = async (): Promise<T | null> => (!value || unread('.form') ? null : opened(await session.save(from)));
   return {
     value,
     saved: item.data,
@@ -73,8 +73,8 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
     set,
     save,
     discard: () => session.discard(),
-    takeTheirs: () => session.takeTheirs(),
-    saveMine: () => session.saveMine(),
+    takeTheirs: () => opened(session.takeTheirs()),
+    saveMine: async () => opened(await session.saveMine(from)),
     copyMine: () => copy(session.typed()),
     later: () => session.tell({ asking: false }),
     retry: () => void item.refetch(),

@@ -41,6 +41,13 @@ const named = (errors: Record<string, string[]>): Record<string, string[]> =>
     ]),
   );
 
+/** Of something new: what was sent first, what it has become, and what it is once it is saved. */
+interface New<T> {
+  first?: T | null;
+  begun?: T | null;
+  made?: T;
+}
+
 /** The forms of this tab that hold something, by their address. */
 const forms = new Map<string, FormSession<never>>();
 
@@ -48,10 +55,7 @@ export class FormSession<T extends Stored> {
   readonly store = createStore<Typed<T>>(() => nothing());
   private readonly queue = new Queue();
   private shown = 0;
-  private made: T | null = null;
-  /** Of something new: what was sent first, and what it has become. */
-  private first: T | null = null;
-  private begun: T | null = null;
+  private fresh: New<T> = {};
 
   private constructor(
     private readonly kind: string,
@@ -90,27 +94,31 @@ export class FormSession<T extends Stored> {
     this.tell({ change: { ...now.change, ...change }, base: this.dirty ? now.base : saved });
   }
 
+  /** What is being saved is not this form's any more. */
   discard(): void {
+    this.fresh = {};
     this.tell({ ...nothing<T>(), busy: this.store.getState().busy });
   }
 
   /** Sends what is typed when its turn comes; what is typed meanwhile stays. */
   save(fresh: T | null): Promise<T | null> {
-    return this.queue.add(() => (this.made ? Promise.resolve(this.made) : this.send(fresh)));
+    return this.queue.add(() => (this.fresh.made ? Promise.resolve(this.fresh.made) : this.send(fresh)));
   }
 
   /** Over what somebody else saved, and only over that. */
-  saveMine(): Promise<T | null> {
+  saveMine(fresh: T | null): Promise<T | null> {
     const { base, conflict } = this.store.getState();
     if (!base || !conflict) return Promise.resolve(null);
+    if (fresh) this.fresh.begun = conflict;
     this.tell({ base: { ...base, revision: conflict.revision }, conflict: null, asking: false });
-    return this.save(null);
+    return this.save(fresh);
   }
 
-  takeTheirs(): void {
+  takeTheirs(): T | null {
     const { conflict } = this.store.getState();
     if (conflict) this.keep(conflict);
     this.discard();
+    return conflict;
   }
 
   /** What is typed, as text: of one text the text itself. */
@@ -121,27 +129,31 @@ export class FormSession<T extends Stored> {
 
   private async send(fresh: T | null): Promise<T | null> {
     const { change, base } = this.store.getState();
+    const mine = this.fresh;
     const value = fresh ? { ...fresh, ...change } : base && { ...base, ...change };
     if (!value) return null;
     this.tell({ busy: true, errors: {} });
     try {
       const answer = fresh
-        ? await this.create(value)
+        ? await this.create(value, mine)
         : await put<T>(`/api/${this.kind}/${value.id}`, { ...value, revision: undefined }, value.revision);
       this.keep(answer);
       const now = this.store.getState().change;
       const since = Object.fromEntries(Object.entries(now).filter(([key, v]) => v !== change[key as keyof T])) as Partial<T>;
       const rest = { change: since, base: Object.keys(since).length > 0 ? answer : null };
       if (fresh) {
-        this.made = answer;
-        if (rest.base) FormSession.of<T>(this.kind, answer.id).tell(rest);
-        this.tell(nothing());
+        mine.made = answer;
+        if (mine === this.fresh) {
+          if (rest.base) FormSession.of<T>(this.kind, answer.id).tell(rest);
+          this.tell(nothing());
+        }
       } else this.tell({ ...rest, conflict: null, asking: false });
       refresh(`/api/${this.kind}`);
       toast(t('saved'));
-      return answer;
+      return mine === this.fresh ? answer : null;
     } catch (error) {
-      this.refused(error);
+      if (mine === this.fresh) this.refused(error);
+      else toastError(error);
       return null;
     } finally {
       this.tell({ busy: false });
@@ -150,24 +162,32 @@ export class FormSession<T extends Stored> {
   }
 
   /** What may have been made already is found first, and gets what was typed since. */
-  private async create(value: T): Promise<T> {
+  private async create(value: T, mine: New<T>): Promise<T> {
     const place = `/api/${this.kind}`;
-    const first = (this.first ??= value);
-    try {
-      this.begun ??= await make<T>(place, first);
-    } catch (error) {
-      if (isProblem(error) && (error.status === 422 || error.status === 409)) this.first = null;
-      if (this.first || first === value) throw error;
-      return this.create(value);
+    if (!mine.begun) {
+      const first = (mine.first ??= value);
+      try {
+        mine.begun = await make<T>(place, first);
+      } catch (error) {
+        if (isProblem(error) && [409, 413, 422].includes(error.status) && error.code !== 'idempotency_in_progress') mine.first = null;
+        if (mine.first || first === value) throw error;
+        return this.create(value, mine);
+      }
+      if (JSON.stringify(first) === JSON.stringify(value)) return mine.begun;
     }
-    const { id, revision } = this.begun;
-    const same = JSON.stringify(first) === JSON.stringify(value);
-    return same ? this.begun : put<T>(`${place}/${id}`, { ...value, id, revision: undefined }, revision);
+    const { id, revision } = mine.begun;
+    try {
+      return await put<T>(`${place}/${id}`, { ...value, id, revision: undefined }, revision);
+    } catch (error) {
+      // It is gone: the next one is made anew.
+      if (isProblem(error) && error.status === 404) mine.begun = mine.first = null;
+      throw error;
+    }
   }
 
   private refused(error: unknown): void {
     if (isProblem(error) && error.code === 'revision_conflict' && error.body.current) {
-      this.tell({ conflict: error.body.current as T, asking: true });
+      this.tell({ conflict: error.body.current as T, asking: true, base: this.fresh.begun ?? this.store.getState().base });
       return;
     }
     if (isProblem(error) && error.status === 422) {

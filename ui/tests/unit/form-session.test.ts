@@ -95,7 +95,7 @@ describe('a form', () => {
       match = (init.headers as Record<string, string>)['If-Match'] ?? null;
       return fetched(url, init);
     });
-    await form.saveMine();
+    await form.saveMine(null);
     expect([match, form.dirty, now().conflict]).toEqual(['"7"', false, null]);
   });
 

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { add, make, remove } from '../../src/api/client';
+import { branchOf } from '../../src/pages/playground/branch';
 import { messagesOf } from '../../src/pages/playground/messages';
 import { fromMessages } from '../../src/pages/playground/turns';
 import { ListField } from '../../src/parts/form';
@@ -12,6 +13,9 @@ import { json, offline, refusal, Server } from './fake-server';
 let server: Server;
 beforeEach(() => {
   server = new Server();
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 describe('what is made', () => {
@@ -83,6 +87,50 @@ describe('what is made', () => {
     const all = sent.map((init) => (init.headers as Record<string, string>)['Idempotency-Key']);
     expect([all[0] === all[1], all[1] === all[2], (sent[1]?.body as FormData).get('file')]).toEqual([true, false, file]);
   });
+
+  it('has another key once the server says that the first one was for something else', async () => {
+    const reused = () => refusal(422, 'idempotency_key_reused');
+    server.on('POST', /workflows/, offline, reused, () => json({ id: 'w' }, 201));
+    await tried({ name: 'D' });
+    await tried({ name: 'D' });
+    expect(await tried({ name: 'D' })).toEqual({ id: 'w' });
+    expect([keys()[0] === keys()[1], keys()[1] === keys()[2]]).toEqual([true, false]);
+  });
+});
+
+describe('a copy', () => {
+  const lost = (): void => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    server.on('POST', /./, offline);
+  };
+  const keys = (): Set<string | null> => new Set(server.of('POST', /./).map((a) => a.key));
+  const tried = (path: string, body?: unknown) => make(path, body).catch(() => null);
+
+  it('whose answer was lost is found for two minutes; later what it is made of may have changed', async () => {
+    lost();
+    await tried('/api/workflows/a/duplicate');
+    vi.advanceTimersByTime(119_000);
+    await tried('/api/workflows/a/duplicate');
+    expect(keys().size).toBe(1);
+    vi.advanceTimersByTime(1_000);
+    await tried('/api/workflows/a/duplicate');
+    expect([keys().size, server.asked.at(-1)?.body]).toEqual([2, {}]);
+  });
+
+  it('is not made twice, however late, where all of it was sent', async () => {
+    lost();
+    await tried('/api/agents', { name: 'Late' });
+    vi.advanceTimersByTime(3_600_000);
+    await tried('/api/agents', { name: 'Late' });
+    expect(keys().size).toBe(1);
+  });
+
+  it('of a session is another one when something was said since', async () => {
+    lost();
+    for (const newest of ['m1', 'm1', 'm2']) await branchOf('s', undefined, newest).catch(() => null);
+    const all = server.of('POST', /threads\/s\/branch/);
+    expect([all[0]?.key === all[1]?.key, all[1]?.key === all[2]?.key]).toEqual([true, false]);
+  });
 });
 
 describe('a new form whose answer was lost', () => {
@@ -137,6 +185,151 @@ describe('a new form whose answer was lost', () => {
     await one.save(fresh);
     one.type({ name: 'Two' }, fresh);
     expect(await one.save(fresh)).toMatchObject({ id: 't', name: 'Two' });
+  });
+});
+
+describe('a new form', () => {
+  interface Thing {
+    id: string;
+    revision: number;
+    locked: boolean;
+    name: string;
+  }
+  const blank = { revision: 0, locked: false, name: '' } as Thing;
+  const stored = (revision: number, name: string, id = 't') => json({ id, revision, locked: false, name }, 201);
+  const conflict = (revision: number, name: string) => () =>
+    new Response(
+      JSON.stringify({ status: 409, code: 'revision_conflict', title: 'c', detail: 'c', current: { ...blank, id: 't', revision, name } }),
+      { status: 409 },
+    );
+  const form = (): FormSession<Thing> => FormSession.of<Thing>('things', `new${Math.random()}`);
+  const sent = (): unknown[] => server.asked.filter((a) => a.method !== 'GET').map((a) => [a.method, a.path, a.body.name]);
+  /** Its answer is lost, it is found again, and the change to it is in conflict. */
+  const inConflict = async (): Promise<FormSession<Thing>> => {
+    const one = form();
+    server.on('POST', /things/, offline, () => stored(1, 'One'));
+    server.on('PUT', /things/, conflict(4, 'Theirs'), () => stored(5, 'Mine'));
+    one.type({ name: 'One' }, blank);
+    await one.save(blank);
+    one.type({ name: 'Mine' }, blank);
+    expect(await one.save(blank)).toBe(null);
+    expect(one.store.getState()).toMatchObject({ asking: true, base: { id: 't' }, conflict: { name: 'Theirs' } });
+    return one;
+  };
+
+  it('is sent as it is now where what was lost is too large', async () => {
+    const one = form();
+    server.on(
+      'POST',
+      /things/,
+      offline,
+      () => refusal(413, 'body_too_large'),
+      () => stored(1, 'Short'),
+    );
+    one.type({ name: 'Too long' }, blank);
+    await one.save(blank);
+    one.type({ name: 'Short' }, blank);
+    expect(await one.save(blank)).toMatchObject({ name: 'Short' });
+  });
+
+  it('waits for what is still being made, and makes no second one', async () => {
+    const one = form();
+    server.on(
+      'POST',
+      /things/,
+      offline,
+      () => refusal(409, 'idempotency_in_progress'),
+      () => stored(1, 'One'),
+    );
+    server.on('PUT', /things\/t/, () => stored(2, 'Two'));
+    one.type({ name: 'One' }, blank);
+    await one.save(blank);
+    one.type({ name: 'Two' }, blank);
+    await one.save(blank);
+    expect(await one.save(blank)).toMatchObject({ id: 't', name: 'Two' });
+    expect(new Set(server.of('POST', /things/).map((a) => a.key)).size).toBe(1);
+  });
+
+  it('is saved over what somebody else made of it, where it is', async () => {
+    const one = await inConflict();
+    let match: string | undefined;
+    const fetched = globalThis.fetch;
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      match = (init.headers as Record<string, string>)['If-Match'];
+      return fetched(url, init);
+    });
+    expect(await one.saveMine(blank)).toMatchObject({ id: 't', revision: 5 });
+    expect([match, one.dirty]).toEqual(['"4"', false]);
+    expect(sent().at(-1)).toEqual(['PUT', '/api/things/t', 'Mine']);
+  });
+
+  it('does not pass for saved when it is typed back to what was made first', async () => {
+    const one = await inConflict();
+    one.tell({ asking: false });
+    one.type({ name: 'One' }, blank);
+    await one.save(blank);
+    expect(sent().at(-1)).toEqual(['PUT', '/api/things/t', 'One']);
+  });
+
+  it('becomes theirs when that is chosen, and says which it is', async () => {
+    const one = await inConflict();
+    expect(one.takeTheirs()).toMatchObject({ id: 't', name: 'Theirs' });
+    expect([one.dirty, one.store.getState().asking]).toEqual([false, false]);
+  });
+
+  it('is made anew where what was made is gone', async () => {
+    const one = form();
+    server.on(
+      'POST',
+      /things/,
+      offline,
+      () => stored(1, 'One'),
+      () => stored(1, 'Two', 'u'),
+    );
+    server.on('PUT', /things\/t/, () => refusal(404, 'not_found'));
+    one.type({ name: 'One' }, blank);
+    await one.save(blank);
+    one.type({ name: 'Two' }, blank);
+    await one.save(blank);
+    expect(await one.save(blank)).toMatchObject({ id: 'u', name: 'Two' });
+  });
+
+  it('that was given up is not written over by the next one', async () => {
+    const one = form();
+    server.on('POST', /things/, offline, () => stored(1, 'B', 'b'));
+    one.type({ name: 'A' }, blank);
+    await one.save(blank);
+    one.discard();
+    one.type({ name: 'B' }, blank);
+    expect(await one.save(blank)).toMatchObject({ id: 'b', name: 'B' });
+    expect(sent()).toEqual([
+      ['POST', '/api/things', 'A'],
+      ['POST', '/api/things', 'B'],
+    ]);
+  });
+
+  it('that was given up while it was saved leaves the next one alone, whatever came of it', async () => {
+    const one = form();
+    for (const late of [() => stored(1, 'A', 'a'), () => refusal(422, 'validation_failed')]) {
+      let tell: (r: Response) => void = () => undefined;
+      server.on(
+        'POST',
+        /things/,
+        () => new Promise<Response>((ok) => (tell = ok)),
+        () => stored(1, 'B', 'b'),
+      );
+      one.type({ name: `A${late.length}` }, blank);
+      const first = one.save(blank);
+      await Promise.resolve();
+      one.discard();
+      one.type({ name: 'B' }, blank);
+      const second = one.save(blank);
+      tell(late());
+      expect(await first).toBe(null);
+      expect([one.store.getState().change, one.store.getState().errors]).toEqual([{ name: 'B' }, {}]);
+      expect(await second).toMatchObject({ id: 'b', name: 'B' });
+      one.discard();
+    }
   });
 });
 

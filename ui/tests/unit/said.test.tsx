@@ -52,6 +52,15 @@ describe('what a warning says', () => {
     expect(inPages('`max_tokens` is 5 instead of 9, the most that `m` takes')).toBe(
       '`max_tokens` é 5 em vez de 9, o máximo que `m` aceita',
     );
+    expect(inPages('a file that the model made is not kept: its type is not known')).toBe(
+      'um arquivo que o modelo criou não foi guardado: its type is not known',
+    );
+    for (const other of [
+      '`max_tokens` is 5 in this call',
+      '`max_tokens` is 5; it asked twice',
+      '`m` ended on Friday, and nobody knows why',
+    ])
+      expect(inPages(other)).toBe(other);
   });
 
   it('is the sentence that the engine says', () => {

@@ -191,15 +191,11 @@ describe('a question for two models', () => {
 });
 
 describe('a comparison that cannot begin', () => {
-  it('leaves no branch behind', async () => {
-    const branches = [json({ id: 'B1' }), refusal(503, 'store_unavailable')];
-    server.on('POST', /\/branch/, () => branches.shift() as Response);
-    server.on('DELETE', /\/api\/threads/, () => json(null, 204));
+  const begin = async (session: ChatSession) => {
     const models = ['m', 'n'].map((id) => ({ id, capabilities: [] }));
     server.on('GET', /\/api\/providers/, () =>
       json({ data: [{ id: 'p', label: 'P', configured: true, models }], default_provider: 'p', default_model: 'm' }),
     );
-    const session = new ChatSession('g', 'A');
     session.put({ opening: false });
     const { host, gone } = await render(pane(session, true));
     await type(box(), 'hi');
@@ -210,9 +206,33 @@ describe('a comparison that cannot begin', () => {
       second.value = 'p\nn';
       second.dispatchEvent(new Event('change', { bubbles: true }));
     });
+    return gone;
+  };
+  const ask = async (): Promise<void> => {
     await click(button('Ask both'));
     await settle();
+  };
+
+  it('leaves no branch behind', async () => {
+    const branches = [json({ id: 'B1' }), refusal(503, 'store_unavailable')];
+    server.on('POST', /\/branch/, () => branches.shift() as Response);
+    server.on('DELETE', /\/api\/threads/, () => json(null, 204));
+    const gone = await begin(new ChatSession('g', 'A'));
+    await ask();
     expect(server.of('DELETE', /\/api\/threads/).map((a) => a.path)).toEqual([expect.stringContaining('/B1')]);
+    await gone();
+  });
+
+  it('finds the branch whose answer was lost until something is said', async () => {
+    server.on('POST', /\/branch/, offline);
+    const session = new ChatSession('g', 'A');
+    const gone = await begin(session);
+    await ask();
+    await ask();
+    session.put({ turns: [newTurn('user', 'more')] });
+    await ask();
+    const keys = server.of('POST', /\/branch/).map((a) => a.key);
+    expect([keys.length, keys[0] === keys[1], keys[1] === keys[2]]).toEqual([3, true, false]);
     await gone();
   });
 });

@@ -6,8 +6,9 @@ import { messagesOf } from './messages';
 import type { ChatSession } from './session';
 import type { Turn } from './turns';
 
-export const branchOf = async (thread: string, before?: string): Promise<string> =>
-  (await make<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
+/** Of what is before a message, or of all of it up to the `newest`. */
+export const branchOf = async (thread: string, before?: string, newest?: string): Promise<string> =>
+  (await make<Thread>(`/api/threads/${thread}/branch`, before ? { before } : undefined, newest)).id;
 
 /** The first of what a person said from here on that is stored; a turn that failed or was stopped left nothing. */
 export function firstStored(turns: Turn[], messages: Message[]): string | undefined {

@@ -63,12 +63,12 @@ export function Compare({
   }, []);
 
   const start = async (): Promise<void> => {
-    const { thread } = session.store.getState();
+    const { thread, turns } = session.store.getState();
     setBusy(true);
     const threads: string[] = [];
     const forget = (): void => threads.forEach((made) => void discard(made, null));
     try {
-      if (thread) for (const _ of picks) threads.push(await branchOf(thread));
+      if (thread) for (const _ of picks) threads.push(await branchOf(thread, undefined, turns.at(-1)?.key));
       made.current = picks.map((p, n): Column => ({
         ...p,
         turn: newTurn('assistant', '', { state: 'streaming' }),
