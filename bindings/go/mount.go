@@ -122,8 +122,10 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 // answer writes head and body. What is there is sent before more is waited for; when the client is gone the stream is closed at once.
 func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead, stream *Stream) {
 	defer stream.Close()
-	for _, pair := range told.Headers { // what the application has set before is replaced, not repeated
-		w.Header().Del(pair[0])
+	for _, pair := range told.Headers { // what the application has set before is replaced, not repeated; only `Vary` adds up
+		if !strings.EqualFold(pair[0], "Vary") {
+			w.Header().Del(pair[0])
+		}
 	}
 	for _, pair := range told.Headers {
 		w.Header().Add(pair[0], pair[1])

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -203,5 +204,15 @@ func TestAHeaderOfTheApplicationIsReplacedNotRepeated(t *testing.T) {
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/studio/api/workflows", nil))
 	if types := answer.Header().Values("Content-Type"); len(types) != 1 || types[0] == "text/html" || answer.Header().Get("X-Own") != "1" {
 		t.Fatal(answer.Header())
+	}
+	// A cache that may keep an asset has to know that it is another for each origin.
+	page := httptest.NewRecorder()
+	handler.ServeHTTP(page, httptest.NewRequest("GET", "/studio/workflows", nil))
+	path := "/studio/" + regexp.MustCompile(`assets/[^"]+\.js`).FindString(page.Body.String())
+	asset := httptest.NewRecorder()
+	asset.Header().Set("Vary", "Origin")
+	handler.ServeHTTP(asset, httptest.NewRequest("GET", path, nil))
+	if vary := strings.Join(asset.Header().Values("Vary"), ", "); asset.Code != 200 || vary != "Origin, accept-encoding" {
+		t.Fatal(path, asset.Code, vary)
 	}
 }

@@ -66,7 +66,10 @@ namespace WfStudio.AspNetCore
             {
                 using var answer = await studio.HttpAsync(request, gone).ConfigureAwait(false);
                 context.Response.StatusCode = answer.Status;
-                foreach (var header in answer.Headers) context.Response.Headers.Remove(header.Key); // what middleware has set is replaced, not repeated
+                foreach (var header in answer.Headers) // what middleware has set is replaced, not repeated; only `Vary` adds up
+                {
+                    if (!header.Key.Equals("Vary", StringComparison.OrdinalIgnoreCase)) context.Response.Headers.Remove(header.Key);
+                }
                 foreach (var header in answer.Headers) context.Response.Headers.Append(header.Key, header.Value);
                 for (byte[] piece; (piece = await answer.NextAsync().ConfigureAwait(false)) != null;)
                 {

@@ -146,6 +146,76 @@ def test_who_may_enter_does_not_wait_behind_models():
         calls.close()
 
 
+def test_a_call_that_comes_after_the_end_is_refused_and_leaves_no_thread():
+    host, engine, ran = wfstudio.Host(), Told(), []
+    host.answers("gate")(lambda _: ran.append(1))
+    calls = Calls(host, engine)
+    calls.close()
+    before = set(threading.enumerate())
+    calls.take({"op": "gate", "call_id": 1, "payload": {}})
+    assert set(threading.enumerate()) == before and ran == []
+    assert engine.answers == [(0, {"message": "the studio was closed; nothing was done"})]
+    host.answers("log")(lambda _: ran.append(1))
+    calls.take({"op": "log", "call_id": 2, "payload": {}})
+    assert len(engine.answers) == 1 and ran == []
+
+
+def names(host):
+    return [tool["name"] for tool in host.declaration()["tools"]]
+
+
+def test_what_one_thread_is_refused_takes_nothing_back_of_another():
+    host, refusing, other = wfstudio.Host(), threading.Event(), threading.Event()
+
+    def add(name):
+        host.tool(name=name, input_schema={"type": "object"})(lambda **_: name)
+
+    def refused():
+        with pytest.raises(ValueError, match="refused"):
+            add("left")
+
+    def declare():
+        if threading.current_thread() is first:
+            refusing.set()
+            other.wait(0.5)
+            raise ValueError("refused")
+        other.set()
+
+    host.on_change(declare)
+    first = threading.Thread(target=refused)
+    first.start()
+    assert refusing.wait(10)
+    add("right")
+    first.join(10)
+    assert names(host) == ["right"]
+
+
+def test_what_one_engine_refuses_is_taken_back_from_another():
+    host, told = wfstudio.Host(), []
+
+    def refuse():
+        raise ValueError("refused")
+
+    host.on_change(lambda: told.append(names(host)))
+    host.on_change(refuse)
+    with pytest.raises(ValueError, match="refused"):
+        host.tool(name="left", input_schema={"type": "object"})(lambda **_: "left")
+    assert told == [["left"], []] and names(host) == []
+
+
+def test_a_closed_studio_refuses_nothing_of_a_host_that_others_have(tmp_path):
+    host = wfstudio.Host()
+    first, second = wfstudio.Studio(config(tmp_path), host), wfstudio.Studio(config(tmp_path, "second"), host)
+    try:
+        second.shutdown()
+        first.tool(name="left", input_schema={"type": "object"})(lambda **_: "left")
+        assert names(host) == ["left"]
+        first.call("workflow.save", **workflow("left", "left"))
+        assert list(first.run(workflow="left", message="x"))[-1].name == "trace_completed"
+    finally:
+        first.shutdown()
+
+
 def test_what_was_refused_is_not_declared_again(tmp_path):
     studio = wfstudio.Studio(config(tmp_path))
     with pytest.raises(wfstudio.StudioError.Failed):

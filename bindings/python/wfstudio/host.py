@@ -106,15 +106,21 @@ class Host:
 
     @contextlib.contextmanager
     def _changing(self):
-        """What is refused is taken back: later declarations are not to be refused for it."""
-        before = dict(self._tools), dict(self._declared), dict(self._answers)
-        yield
-        try:
-            for declare in self._changed:
-                declare()
-        except BaseException:
-            self._tools, self._declared, self._answers = before
-            raise
+        """What is refused is taken back: later declarations are not to be refused for it. One thread at a time, so that nothing is taken
+        back that another has added meanwhile."""
+        with _declaring:
+            before, told = (dict(self._tools), dict(self._declared), dict(self._answers)), []
+            try:
+                yield
+                for declare in self._changed:
+                    declare()
+                    told.append(declare)
+            except BaseException:
+                self._tools, self._declared, self._answers = before
+                for declare in told:  # of several engines, those that have taken it
+                    with contextlib.suppress(StudioError):
+                        declare()
+                raise
 
     def has(self, op, name):
         """Whether this host answers it."""
@@ -169,6 +175,10 @@ class Hosts:
 
     def declare(self):
         """Declares to the engine what all of them answer."""
+        with _declaring:  # what was composed first does not come last
+            self._declare()
+
+    def _declare(self):
         with _joining:
             self._calls = self._wanted(self._calls)
         told = {"ops": {}, "tools": {}, "schemas": {}, "classes": {}}
@@ -181,7 +191,8 @@ class Hosts:
         try:
             self._engine.declare(json.dumps({**told, "ops": list(told["ops"]), "tools": list(told["tools"].values())}))
         except StudioError as refused:
-            if getattr(refused, "code", 0) != g.FORKED:  # a child of a fork declares with its first use
+            # A child of a fork declares with its first use, a studio that was closed when it is opened again.
+            if getattr(refused, "code", 0) not in (g.FORKED, g.CLOSED, g.BAD_HANDLE):
                 raise
 
     def take_call(self, text):
@@ -198,7 +209,18 @@ class Hosts:
             found.take(told)
 
 
-_joining = threading.Lock()
+# `_joining` is for the list of those who answer, `_declaring` for what they declare; the latter is taken first.
+_joining, _declaring = threading.Lock(), threading.RLock()
+
+
+def _fresh_locks():
+    """In a child of a fork: another thread may have held them."""
+    global _joining, _declaring
+    _joining, _declaring = threading.Lock(), threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_locks)
 
 
 class _Threads:
@@ -237,7 +259,7 @@ class Calls:
     def __init__(self, host, engine, loop=None, studio=None):
         self.host, self._engine, self._loop = host, engine, loop
         self._studio = weakref.ref(studio) if studio is not None else None
-        self._running, self._pools, self._lock = {}, {}, threading.Lock()
+        self._running, self._pools, self._lock, self._closed = {}, {}, threading.Lock(), False
 
     def use_loop(self, loop):
         """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
@@ -254,6 +276,7 @@ class Calls:
     def close(self):
         """Ends what still runs: its answers are not wanted any more."""
         with self._lock:
+            self._closed = True
             running, pools = list(self._running.values()), list(self._pools.values())
         for call in running:
             call.cancel()
@@ -271,13 +294,16 @@ class Calls:
         """Takes a call; never waits."""
         call = Call(told)
         with self._lock:
-            self._running[call.id] = call
-            # Threads for each op: who may enter does not wait behind tools and models that take their time.
-            pool = self._pools.get(call.op) or self._pools.setdefault(call.op, _Threads(self.host.workers, f"wfstudio-{call.op}"))
-        try:
-            pool.submit(self._answer, call)
-        except RuntimeError:
-            pass  # The interpreter ends.
+            if not self._closed:
+                self._running[call.id] = call
+                # Threads for each op: who may enter does not wait behind tools and models that take their time.
+                pool = self._pools.get(call.op) or self._pools.setdefault(call.op, _Threads(self.host.workers, f"wfstudio-{call.op}"))
+                with contextlib.suppress(RuntimeError):  # the interpreter ends
+                    pool.submit(self._answer, call)
+                return
+        if call.op not in g.UNANSWERED:
+            with contextlib.suppress(StudioError):  # nobody waits for it any more
+                self._engine.complete_host_call(call.id, 0, _failed("the studio was closed; nothing was done"))
 
     def _answer(self, call):
         context = contextvars.copy_context()

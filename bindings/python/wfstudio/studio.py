@@ -115,7 +115,7 @@ class Studio:
 
     def _listen(self, host):
         here = weakref.ref(self)
-        host.on_change(lambda: here() is not None and here().host is host and here()._declare())
+        host.on_change(lambda: here() is not None and here().host is host and here()._opened.engine.hosts.declare())
 
     def _open(self):
         engine = StudioEngine.shared(self._name, self._config) if self._name else StudioEngine.open(self._config)

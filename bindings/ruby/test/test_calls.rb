@@ -78,6 +78,37 @@ class TestCalls < StudioTest
     pool.close
   end
 
+  def test_a_call_that_comes_after_the_end_is_refused_and_leaves_no_thread
+    host, told = WfStudio::Host.new(4), Told.new
+    host.answer("gate", ->(*) { true })
+    calls = host.calls(told)
+    calls.close
+    before = Thread.list
+    calls.take({ "op" => "gate", "call_id" => 1, "payload" => {} })
+    assert_empty Thread.list - before
+    assert_equal [[0, { "message" => "the studio was closed; nothing was done" }]], told.answers
+    assert_predicate calls, :idle?
+  end
+
+  # The first call of an op and the end at once: neither may change what the other reads.
+  def test_pools_are_made_and_ended_one_after_the_other
+    made, leave = Thread::Queue.new, Thread::Queue.new
+    calls = WfStudio::Host.new(4).calls(Told.new)
+    slow = lambda do |*|
+      made << true
+      leave.pop
+      Object.new.tap { |pool| pool.define_singleton_method(:call) { |&job| } }
+    end
+    WfStudio::Pool.stub(:new, slow) do
+      taking = Thread.new { calls.take({ "op" => "gate", "call_id" => 1, "payload" => {} }) }
+      Timeout.timeout(5) { made.pop }
+      ending = Thread.new { calls.close }
+      refute ending.join(0.2), "it ended while a pool was made"
+      leave << true
+      [taking, ending].each { |thread| assert thread.join(5) }
+    end
+  end
+
   def test_threads_that_calls_have_ended_are_made_anew
     pool = WfStudio::Pool.new(1, "test")
     2.times { pool.call { Thread.exit } }

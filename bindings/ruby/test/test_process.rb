@@ -46,6 +46,12 @@ class TestProcess < StudioTest
     end
   end
 
+  def test_calls_that_wait_for_a_thread_make_none_while_the_program_ends
+    script = "pool = WfStudio::Pool.new(1, 'test'); begun = Queue.new; 2.times { pool.call { begun << true; sleep } }; begun.pop"
+    output, status = program(script)
+    assert_equal [0, ""], [status.exitstatus, output]
+  end
+
   def test_a_tool_process_ends_with_sigterm
     script = "studio = WfStudio.open(environment: 'local', database: { path: ARGV[0] }); Thread.new { sleep 0.5; Process.kill('TERM', $$) }; studio.work; puts 'ended'"
     output, status = program(script, "#{@folder}/work.sqlite")

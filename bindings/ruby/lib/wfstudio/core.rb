@@ -37,6 +37,8 @@ module WfStudio
         @lock.synchronize do
           @threads.delete(Thread.current)
           @threads << worker unless @jobs.empty?
+        rescue ThreadError
+          # The program ends, or has no thread: the next call makes one.
         end
       end
     end

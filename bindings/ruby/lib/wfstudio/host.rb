@@ -188,13 +188,19 @@ module WfStudio
       @pools[HostOps::TOOL_CALL] = host.executor if host.executor
       @active = {}
       @lock = Mutex.new
+      @closed = false
     end
 
     def take(told)
       call = Call.new(@core, told)
       id = told["call_id"]
-      @lock.synchronize { @active[id] = call }
-      @pools[call.op].call do
+      pool = @lock.synchronize do
+        raise Failure, "the studio was closed; nothing was done" if @closed
+
+        @active[id] = call
+        @pools[call.op]
+      end
+      pool.call do
         @host.perform(call)
       ensure
         @lock.synchronize { @active.delete(id) }
@@ -210,8 +216,12 @@ module WfStudio
 
     # No more calls come; those under way are told that nobody waits.
     def close
-      @pools.each_value { |pool| pool.close if pool.is_a?(Pool) }
-      @lock.synchronize { @active.values }.each(&:cancel)
+      pools, active = @lock.synchronize do
+        @closed = true
+        [@pools.values, @active.values]
+      end
+      pools.each { |pool| pool.close if pool.is_a?(Pool) }
+      active.each(&:cancel)
     end
 
     # Tells a call that nobody waits for it any more, if it is one of these.
