@@ -63,6 +63,37 @@ describe('a conversation', () => {
     expect(chat.box.getState().text).toBe('first\nsecond');
   });
 
+  it('shows a turn once that is asked for and stored while the session is still being read', async () => {
+    stored(server, 'A', 'completed');
+    const at = { created_at: '2026-11-20T20:00:00Z', trace_id: 'T' };
+    const messages = [
+      { id: '1', role: 'user', content: 'hi', ...at },
+      { id: 'm', role: 'assistant', content: 'Hello', ...at },
+    ];
+    const early = [
+      { id: '0', role: 'user', content: 'before', ...at, trace_id: 'S' },
+      { id: 'n', role: 'assistant', content: 'Well', ...at, trace_id: 'S' },
+    ];
+    let go: (answer: Response) => void = () => undefined;
+    server.on('GET', /\/threads\/A\?/, () => new Promise<Response>((answer) => (go = answer)));
+    server.on('GET', /\/api\/threads\/A/, () => json({ id: 'A', open_pause: null }));
+    server.on('POST', said, () => stream([...BEGAN, DONE]));
+    chat.dispose();
+    chat = new ChatSession('g', 'A');
+    const opened = chat.open();
+    void chat.send('hi', []);
+    await pass(10);
+    go(json({ messages: [...early, ...messages], next_cursor: null }));
+    await pass(10);
+    await opened;
+    expect(told().map(([role, text]) => [role, text])).toEqual([
+      ['user', 'before'],
+      ['assistant', 'Well'],
+      ['user', 'hi'],
+      ['assistant', 'Hello'],
+    ]);
+  });
+
   it('ends a turn whose end was only learnt by asking', async () => {
     server.on('POST', said, () => stream(BEGAN, 'cut'));
     server.on('GET', tail, () => refusal(503, 'store_unavailable'));

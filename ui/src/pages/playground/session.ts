@@ -81,7 +81,10 @@ export class ChatSession {
     const [summary, newest] = await Promise.all([get<Thread>(`/api/threads/${thread}`, { limit: 1 }), newestRun(this.agent, thread)]);
     const [messages] = await Promise.all([messagesOf(this.agent, thread), readyMarkdown()]);
     if (this.gone) return;
-    this.put({ turns: [...fromMessages(messages), ...this.store.getState().turns], opening: false });
+    // What was asked here meanwhile may be stored by now.
+    const { turns } = this.store.getState();
+    const before = messages.filter((m) => !turns.some((x) => x.trace && x.trace === m.trace_id));
+    this.put({ turns: [...fromMessages(before), ...turns], opening: false });
     const waits = summary.open_pause?.trace_id;
     const stored = messages.some((m) => m.role === 'assistant' && m.trace_id === newest?.id && m.content);
     const run = waits ?? (newest && newest.status !== 'completed' && !stored ? newest.id : null);
