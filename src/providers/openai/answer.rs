@@ -103,6 +103,11 @@ impl Fragments {
         self.0.is_empty()
     }
 
+    /// How much of arguments came so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.iter().map(|one| one.arguments.len()).sum()
+    }
+
     pub(super) fn calls(self) -> Vec<ToolCall> {
         let mut fragments = self.0;
         fragments.sort_by_key(|one| one.index.unwrap_or(u64::MAX));

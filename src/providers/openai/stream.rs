@@ -146,6 +146,10 @@ impl Reading for CompletionState<'_> {
         self.finish.is_some() || (self.over && self.dialect.ends_with_marker)
     }
 
+    fn call_bytes(&self) -> usize {
+        self.calls.bytes()
+    }
+
     fn tokens(&self) -> Option<Tokens> {
         self.tokens
     }

@@ -162,6 +162,11 @@ pub(super) trait Reading: Send {
         self.over()
     }
 
+    /// How many bytes of arguments of tool calls came so far, of families whose pieces of calls may come behind the end.
+    fn call_bytes(&self) -> usize {
+        0
+    }
+
     /// The last usage report.
     fn tokens(&self) -> Option<Tokens>;
 
@@ -282,6 +287,7 @@ fn take_all<'t, R: Reading>(
     deltas: Deltas<'_>,
 ) -> Result<(), ProviderFailure> {
     let (mut said, more) = (false, AtomicBool::new(false));
+    let calls = if reading.may_end() { reading.call_bytes() } else { 0 };
     let hear = |delta: Delta| {
         more.fetch_or(matches!(delta, Delta::Text(_) | Delta::Reasoning(_)), Ordering::Relaxed);
         deltas(delta);
@@ -291,7 +297,7 @@ fn take_all<'t, R: Reading>(
         take(text, surrogate, reading, &hear)?;
     }
     match (said, reading.may_end()) {
-        (true, true) => answer.lingers(more.into_inner()),
+        (true, true) => answer.lingers(more.into_inner() || reading.call_bytes() > calls),
         (true, false) => answer.said(),
         (false, _) => {}
     }

@@ -85,6 +85,19 @@ async fn an_answer_whose_pieces_all_name_its_end_is_read_whole() {
 }
 
 #[tokio::test]
+async fn a_call_whose_pieces_all_name_its_end_is_read_whole() {
+    let piece = |name: &str, arguments: &str| {
+        let call = json!([{"index": 0, "id": name, "function": {"name": name, "arguments": arguments}}]);
+        frame(&json!({"choices": [{"delta": {"tool_calls": call}, "finish_reason": "tool_calls"}]}))
+    };
+    let (first, middle, last) = (piece("find", "{\"of\":\""), piece("", "x"), piece("", "\"}"));
+    let middle = [middle.as_str(), "WAIT"].repeat(60);
+    let pieces: Vec<&str> = [first.as_str()].into_iter().chain(middle).chain([last.as_str()]).collect();
+    let told = once(&pieces).await;
+    assert!(told.contains(&"x".repeat(60)), "{told}");
+}
+
+#[tokio::test]
 async fn an_end_marker_without_a_finish_reason_is_no_answer() {
     for last in ["data: [DONE]\n\n", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n"] {
         let told = once(&[&says("Hi"), last]).await;
