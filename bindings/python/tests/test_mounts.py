@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import time
+from wsgiref import simple_server
 
 import fastapi
 import flask
@@ -237,3 +238,21 @@ def test_a_body_whose_length_nobody_says_is_read():
     scope = {"type": "http", "method": "POST", "http_version": "2", "headers": []}
     assert asgi.has_body(scope) and not asgi.has_body({**scope, "method": "GET"}) and not asgi.has_body({**scope, "http_version": "1.1"})
     assert not asgi.has_body({**scope, "headers": [(b"content-length", b"0")]})
+
+
+def test_a_post_without_a_body_passes_under_a_server_that_invents_its_type(opened):
+    """The standard library's server names `text/plain` where the request named no type."""
+    mount = wsgi.StudioApp(opened)
+    server = simple_server.make_server("127.0.0.1", free_port(), DispatcherMiddleware(flask.Flask("host"), {"/studio": mount, "/api/studio": mount}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        path = f"http://127.0.0.1:{server.server_port}/studio/api/workflows/none/duplicate"
+        answer = httpx.post(path, headers={"X-Requested-With": "test"})
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), answer.text
+        answer = httpx.post(path)
+        assert (answer.status_code, answer.json()["code"]) == (403, "cross_origin"), answer.text
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
