@@ -22,6 +22,7 @@ pub use crate::engine::runs::answer::{Again, Reply, resume, retry};
 pub use crate::engine::runs::cancel::{cancel, cancel_left, cancel_paused, fence_here};
 pub use crate::engine::runs::create::{NewRun, Pinned, create};
 pub use crate::engine::runs::load::{Loaded, load};
+pub(crate) use crate::engine::runs::names::preview;
 pub use crate::engine::runs::started::{Begun, Started};
 pub use calls::{ModelAnswer, ModelCall, Prompt, Tell};
 pub use feed::Order;

@@ -60,10 +60,14 @@ pub(crate) enum Unread {
     Wrong(#[from] serde_json::Error),
 }
 
+/// Whether the values of a text would take too much memory. A short text cannot, and is not measured.
+pub(crate) fn is_heavy(text: &[u8]) -> bool {
+    text.len() > MOST / (VALUE + CONTAINER + MEMBER) && measure(text).bytes > MOST
+}
+
 /// Reads a text of others, unless its values are too many.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Unread> {
-    // Short ones cannot be too much.
-    if text.len() > MOST / (VALUE + CONTAINER + MEMBER) && measure(text).bytes > MOST {
+    if is_heavy(text) {
         return Err(Unread::Heavy);
     }
     Ok(serde_json::from_slice(text)?)

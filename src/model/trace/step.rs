@@ -162,6 +162,12 @@ impl Step {
         self.finished_at = None;
     }
 
+    /// The keys that it changed, as the trace JSON has them.
+    #[must_use]
+    pub fn changed(&self) -> Option<Value> {
+        self.output.as_ref().map(changed)
+    }
+
     pub(super) fn leave(&mut self, now: Moment, handle: &Handle, change: &Change) {
         self.end(now, StepStatus::Completed);
         self.handle = Some(handle.clone());
@@ -199,7 +205,7 @@ impl Step {
             "checkpoint_hit": self.checkpoint_hit, "superseded": self.superseded,
             "started_at": self.started_at.rfc3339(), "finished_at": self.finished_at.map(Timestamp::rfc3339),
             "duration_ms": self.duration_ms, "state_snapshot": null, "state_omitted": omitted,
-            "output": self.output.as_ref().filter(|_| payloads).map(changed), "error": error,
+            "output": self.changed().filter(|_| payloads), "error": error,
         });
         if let Value::Object(fields) = &mut shown {
             fields.insert("state_snapshot".into(), state.unwrap_or_default());

@@ -335,7 +335,7 @@ fn take_frame<R: Reading>(frame: &R::Frame<'_>, reading: &mut R, deltas: Deltas<
 
 fn object<'t, F: Frame<'t>>(text: &'t str) -> Result<F, ProviderFailure> {
     let broken = |problem: serde_json::Error| malformed(&problem.to_string());
-    if json::measure(text.as_bytes()).bytes > json::MOST {
+    if json::is_heavy(text.as_bytes()) {
         return Err(malformed("it has too many values"));
     }
     if !text.trim_ascii_start().starts_with('{') {

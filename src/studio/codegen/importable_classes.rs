@@ -68,6 +68,15 @@ fn short(class: &str) -> &str {
     class.rsplit(['\\', '.', ':']).next().unwrap_or(class)
 }
 
+/// Whether a name with dots is that of a Python class: its file says no namespace, the folder that it is in does.
+fn is_in_package(one: &Importable, name: &str) -> bool {
+    let (Some(Target::Python), Some(path), Some((package, class))) = (one.language, &one.class_path, name.rsplit_once('.')) else { return false };
+    let folder = path.rsplit_once('/').map(|(folder, _)| folder.replace('/', ".")).unwrap_or_default();
+    let (folder, package) = (format!(".{folder}"), format!(".{package}"));
+    // Paths begin at the folder that is scanned, which may be a package itself.
+    one.class.as_deref() == Some(class) && (folder.ends_with(&package) || package.ends_with(&folder))
+}
+
 fn of_host(declaration: &HostDeclaration) -> Vec<Importable> {
     let made = |(class, definition): (&String, &Value)| {
         let empty = Map::new();
@@ -159,7 +168,7 @@ fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
 fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
     let fits = |one: &&Importable, exactly: bool| {
         let class = one.class.as_deref().unwrap_or_default();
-        class == name || (!exactly && !name.contains(['\\', '.', ':']) && short(class) == name)
+        class == name || is_in_package(one, name) || (!exactly && !name.contains(['\\', '.', ':']) && short(class) == name)
     };
     for exactly in [true, false] {
         let fitting: Vec<&Importable> = all.iter().filter(|one| fits(one, exactly)).collect();

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Loaded, load};
+use crate::engine::{Loaded, load, preview};
 use crate::error::{Error, Result};
+use crate::model::Id;
+use crate::model::chat::{Message, Role};
 use crate::model::event::{EntityKind, PartHash};
 use crate::model::parts;
 use crate::model::run::{Run, Status};
@@ -56,7 +58,8 @@ impl Studio {
         let child = loaded.row.parent.is_some();
         let folded = loaded.fold(None)?;
         let read = self.read_trace(&loaded, query.snapshots && query.payloads && !child);
-        let texts = if query.messages { self.part_texts(scope, &read).await? } else { HashMap::new() };
+        let texts = if query.messages { self.part_texts(scope, wanted(&read)).await? } else { HashMap::new() };
+        let exchange = if child { Some(self.exchange(scope, &loaded, &read).await?) } else { None };
         let (tenant, id) = (Arc::clone(&scope.tenant), loaded.row.id);
         let children = self.world().store.read(move |tx| list::children(tx, &tenant, &id)).await?;
         let now = self.world().clock.now();
@@ -74,7 +77,7 @@ impl Studio {
         let native = self.config().observability.native_tracing;
         let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads, &mut room));
         Ok(json!({
-            "trace": self.head(&loaded, &folded, query, child),
+            "trace": self.head(&loaded, &folded, query, exchange),
             "steps": steps,
             "spans": spans.collect::<Vec<_>>(),
             "children": summaries,
@@ -135,8 +138,20 @@ impl Studio {
         fields
     }
 
-    async fn part_texts(&self, scope: &Scope, read: &Trace) -> Result<HashMap<PartHash, Arc<str>>> {
-        let wanted: Vec<PartHash> = read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect();
+    /// What a child run was sent and what it answered; the log of its parent holds both.
+    async fn exchange(&self, scope: &Scope, loaded: &Loaded, read: &Trace) -> Result<Exchange> {
+        let Some(step) = read.steps.iter().rfind(|step| step.child_run == Some(loaded.row.id)) else { return Ok(Exchange::default()) };
+        let prompt = read.spans.iter().find(|span| span.step == step.id && !span.prompt.is_empty()).map(|span| span.prompt.clone());
+        let prompt = prompt.unwrap_or_default();
+        let texts = self.part_texts(scope, prompt.clone()).await?;
+        let sent = prompt.iter().filter_map(|hash| serde_json::from_str::<Message>(texts.get(hash)?).ok());
+        let sent = sent.filter(|message| message.role == Role::User).last();
+        let key = loaded.plan.find(&step.node).and_then(|at| loaded.plan.node(at).node.output_key());
+        let reply = key.and_then(|key| step.output.as_ref()?.get(key)?.as_str().map(str::to_owned));
+        Ok(Exchange { sent, thread: step.thread, output: step.changed(), reply })
+    }
+
+    async fn part_texts(&self, scope: &Scope, wanted: Vec<PartHash>) -> Result<HashMap<PartHash, Arc<str>>> {
         let tenant = Arc::clone(&scope.tenant);
         let found = self.world().store.read(move |tx| {
             let (mut texts, mut room) = (HashMap::new(), PAYLOADS);
@@ -156,24 +171,30 @@ impl Studio {
         Ok(found.await?)
     }
 
-    fn head(&self, loaded: &Loaded, run: &Run, query: TraceQuery, child: bool) -> Value {
+    fn head(&self, loaded: &Loaded, run: &Run, query: TraceQuery, exchange: Option<Exchange>) -> Value {
         let row = &loaded.row;
         let now = self.world().clock.now();
         let mut head = run_summary(row, now, &self.config().usage.currency);
         let created = &loaded.created;
         let workflow = (row.entity_type == EntityKind::Workflow).then_some(&row.entity_name);
-        let own = !child;
+        let own = exchange.is_none();
         head.insert("workflow_name".into(), json!(workflow));
         head.insert("workflow_revision".into(), json!(row.revision));
         head.insert("error_message".into(), json!(row.error.as_ref().and_then(|error| error.get("message"))));
-        let input = json!({
-            "message": created.message, "state": public(&created.state), "attachments": created.attachments,
-            "thread_id": created.thread,
-        });
+        let completed = row.status == Status::Completed.as_str();
+        let (input, output, reply) = if let Some(exchange) = exchange {
+            let message = exchange.sent.unwrap_or_else(|| Message::text(Role::User, ""));
+            head.insert("input_preview".into(), preview(&message.content).into());
+            let input = json!({"message": message.content, "state": {}, "attachments": message.attachments, "thread_id": exchange.thread});
+            (input, exchange.output, exchange.reply)
+        } else {
+            let (message, state) = (&created.message, public(&created.state));
+            let input = json!({"message": message, "state": state, "attachments": created.attachments, "thread_id": created.thread});
+            (input, run.output.as_ref().map(|output| json!(output)), run.reply.clone())
+        };
         head.insert("input".into(), input);
-        let output = run.output.as_ref().filter(|_| own && run.status == Status::Completed);
-        head.insert("output".into(), json!(output.filter(|_| query.payloads)));
-        head.insert("reply".into(), json!(run.reply.as_ref().filter(|_| own && run.status == Status::Completed)));
+        head.insert("output".into(), json!(output.filter(|_| completed && query.payloads)));
+        head.insert("reply".into(), json!(reply.filter(|_| completed)));
         head.insert("checkpoint".into(), json!(trace::checkpoint(run).filter(|_| own && query.payloads)));
         head.insert("pauses".into(), if own { trace::pauses(run, &loaded.entries).into() } else { json!([]) });
         head.insert("async_progress_steps".into(), self.progress(loaded, own).into());
@@ -215,7 +236,7 @@ impl Studio {
     pub async fn step(&self, scope: &Scope, run: &str, step: &str, full: bool) -> Result<Value> {
         let loaded = load(self.world(), &scope.tenant, run).await?;
         let read = self.read_trace(&loaded, true);
-        let texts = self.part_texts(scope, &read).await?;
+        let texts = self.part_texts(scope, wanted(&read)).await?;
         let found = read.steps.iter().find(|found| found.id.to_string() == step);
         let found = found.ok_or_else(|| Error::not_found("step", step))?;
         let state = found.snapshot.as_ref().map(|state| Value::Object(state.to_json(false)));
@@ -229,6 +250,20 @@ impl Studio {
         }
         Ok(shown)
     }
+}
+
+/// What a child run was sent and answered.
+#[derive(Default)]
+struct Exchange {
+    sent: Option<Message>,
+    thread: Option<Id>,
+    output: Option<Value>,
+    reply: Option<String>,
+}
+
+/// The parts that the spans of a trace name.
+fn wanted(read: &Trace) -> Vec<PartHash> {
+    read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect()
 }
 
 /// Whether so many bytes still fit; then the room for them is taken.

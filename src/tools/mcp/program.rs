@@ -193,7 +193,7 @@ impl Line {
 
 /// The messages of a batch; what of it is no message is nothing, and so is one that has too many.
 fn batch(line: &[u8]) -> Vec<ServerJsonRpcMessage> {
-    if json::measure(line).bytes > json::MOST {
+    if json::is_heavy(line) {
         return Vec::new();
     }
     let several: Vec<&RawValue> = serde_json::from_slice(line).unwrap_or_default();

@@ -147,7 +147,7 @@ const PAUSE: u64 = 100;
 fn light<E>(events: impl Stream<Item = Result<Sse, E>>) -> impl Stream<Item = Result<Sse, E>> {
     events.map(|event| {
         event.map(|mut event| {
-            if let Some(data) = event.data.take_if(|data| json::measure(data.as_bytes()).bytes > json::MOST) {
+            if let Some(data) = event.data.take_if(|data| json::is_heavy(data.as_bytes())) {
                 let told = wire::unreadable(data.as_bytes(), &json::Unread::Heavy);
                 event.data = told.and_then(|told| serde_json::to_string(&told).ok());
             }

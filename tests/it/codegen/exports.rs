@@ -17,6 +17,9 @@ async fn a_preview_shows_what_an_export_writes_and_writes_nothing() {
         let class_path = format!("{path}#{}", shown["class_name"].as_str().expect("a name"));
         assert_eq!((status, written), (200, json!({"files": [path], "class_path": class_path})));
         assert_eq!(desk.read(&format!("app/{path}")).as_deref(), shown["code"].as_str());
+        let name = shown["fqcn"].as_str().expect("a name").replace('\\', "%5C");
+        let (status, found) = desk.get(&format!("/api/registry/class?class={name}")).await;
+        assert_eq!(status, 200, "{name}: {found}");
         let stored = desk.get(&format!("/api/workflows/{}", made["id"].as_str().expect("an id"))).await.1;
         assert_eq!((&stored["class_path"], &stored["revision"]), (&json!(class_path), &json!(1)));
     }

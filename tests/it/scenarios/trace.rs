@@ -266,6 +266,19 @@ async fn the_step_of_a_stored_agent_is_a_child_run() {
 }
 
 #[tokio::test]
+async fn a_child_run_shows_what_it_was_sent_and_answered() {
+    let story = Story::scripted(json!([{"text": "Hello"}]));
+    let agent = story.bench.agent(json!({"name": "Greeter", "provider": "script", "model": "m", "instructions": "Greet."})).await;
+    let node = format!("agent_1{{agent_id: \"{agent}\", message: \"Greet {{{{who}}}}\", output_key: said}}");
+    let run = story.run(&format!("start -> set_1{{key: who, value: Zoë}} -> {node} -> stop")).await;
+    let trace = story.trace(&run.id).await;
+    let child = story.trace(trace["steps"][1]["child_run_id"].as_str().unwrap()).await;
+    let told = ["input_preview", "input", "output", "reply"].map(|name| &child["trace"][name]);
+    let sent = json!({"message": "Greet Zoë", "state": {}, "attachments": [], "thread_id": child["trace"]["thread_id"]});
+    assert_eq!(told, [&json!("Greet Zoë"), &sent, &json!({"said": "Hello"}), &json!("Hello")]);
+}
+
+#[tokio::test]
 async fn a_brief_trace_leaves_out_what_says_nothing() {
     let story = Story::scripted(json!([{"text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2}}]));
     let run = story.run("start -> set_1{key: a, value: 1} -> agent_1{provider: script, model: m} -> stop").await;
