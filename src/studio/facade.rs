@@ -1,7 +1,6 @@
 //! Owns the studio: its options, its runtime, its close.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -26,6 +25,7 @@ use crate::secrets::Secrets;
 use crate::store::{Store, StoreSettings};
 use crate::studio::definitions::sources::Sources;
 use crate::studio::prices::prices;
+use crate::studio::stream_limit::OpenStreams;
 use crate::tools::Toolbox;
 use crate::tools::mcp::McpServers;
 
@@ -46,7 +46,7 @@ struct Inner {
     world: Arc<World>,
     runtime: Mutex<Option<tokio::runtime::Runtime>>,
     handle: OnceLock<tokio::runtime::Handle>,
-    streams: Arc<AtomicU64>,
+    streams: OpenStreams,
     sources: Sources,
     mcp: Arc<McpServers>,
     /// What the classes are that the host registered.
@@ -65,16 +65,6 @@ impl Drop for Inner {
         if let Some(runtime) = self.runtime.lock().take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-/// One of the open streams that `limits.streams` bounds.
-#[derive(Debug)]
-pub struct StreamSlot(Arc<AtomicU64>);
-
-impl Drop for StreamSlot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -137,7 +127,7 @@ impl Studio {
             world: Arc::new(world),
             runtime: Mutex::new(None),
             handle: OnceLock::new(),
-            streams: Arc::default(),
+            streams: OpenStreams::default(),
             sources: Sources::default(),
             mcp,
             registered: Mutex::default(),
@@ -255,18 +245,8 @@ impl Studio {
         }
     }
 
-    /// Takes one of the open streams; it is given back when dropped.
-    ///
-    /// # Errors
-    /// When too many are open.
-    pub fn stream_slot(&self) -> Result<StreamSlot> {
-        let most = self.config().limits.streams;
-        let before = self.0.streams.fetch_add(1, Ordering::Relaxed);
-        let slot = StreamSlot(Arc::clone(&self.0.streams));
-        if before < most {
-            return Ok(slot);
-        }
-        Err(Error::new(Kind::TooManyStreams, format!("{most} streams are open (`limits.streams`); try again soon")))
+    pub(super) fn open_streams(&self) -> &OpenStreams {
+        &self.0.streams
     }
 
     /// Ends the studio: runs at work stop after their step and are left to be taken over at once. A step that takes too long for

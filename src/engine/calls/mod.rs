@@ -5,6 +5,7 @@ pub(in crate::engine) mod embeddings_and_searches;
 pub(in crate::engine) mod endings;
 pub(in crate::engine) mod fallbacks;
 mod files;
+mod in_doubt;
 pub(in crate::engine) mod tool_calls;
 
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,6 @@
 //! Owns the leases of runs: heartbeats, takeovers of dead owners' runs, claims of queued runs.
 
+mod failed_takeovers;
 pub(in crate::engine) mod owner;
 mod slots;
 mod takeover;

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Passing;
 use crate::engine::drive::node_at_work;
+use crate::engine::leases::failed_takeovers::{copied, hopeless};
 use crate::engine::leases::slots::{Claimed, Place, Taking};
 use crate::engine::leases::{Start, drive_here, lease, owner};
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
@@ -15,7 +16,7 @@ use crate::engine::runs::load::Loaded;
 use crate::engine::runs::{cancel, load, unreadable};
 use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
-use crate::model::event::{DoubtfulCall, Event, Fault, FaultCode};
+use crate::model::event::{Event, Fault, FaultCode};
 use crate::model::run::Status;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::queue::Lapsed;
@@ -224,30 +225,4 @@ impl World {
 /// No lease can end later than this, where one that begins now ends at `until`.
 fn far(now: Timestamp, until: Timestamp) -> Timestamp {
     Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE))
-}
-
-/// Why a run does not go on in a copy of its database.
-fn copied(doubts: &[DoubtfulCall]) -> Fault {
-    let text = "this database is a copy or was restored, and the run may have gone on since in the original; retry it if it is to go on here";
-    let mut fault = Fault::new(if doubts.is_empty() { FaultCode::WorkerLost } else { FaultCode::InDoubt }, text);
-    fault.calls = doubts.to_vec();
-    fault
-}
-
-/// Why a run that was taken over cannot go on.
-fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -> Option<Fault> {
-    // What is in doubt comes first: a retry of anything else would not ask what became of those calls.
-    if doubts.is_empty() {
-        let most = world.config.runs.max_takeovers;
-        let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
-        return (takeovers > most).then(|| Fault::new(FaultCode::WorkerLost, text));
-    }
-    let names: Vec<&str> = doubts.iter().map(|call| call.name.as_str()).collect();
-    let text = format!(
-        "the process died while these tools ran, and nobody knows whether they did their work: {}; retry with a decision for each",
-        names.join(", ")
-    );
-    let mut fault = Fault::new(FaultCode::InDoubt, text);
-    fault.calls = doubts.to_vec();
-    Some(fault)
 }

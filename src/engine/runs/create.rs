@@ -12,9 +12,10 @@ use crate::engine::log::journal::{Beginning, Boundary, Ownership, Stored};
 use crate::engine::log::thread_messages;
 use crate::engine::runs::load::tell_all;
 use crate::engine::runs::names;
+use crate::engine::runs::run_limit::must_have_room;
 use crate::engine::runs::started::{Begun, Started};
 use crate::engine::world::World;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
 use crate::model::chat::Attachment;
@@ -113,15 +114,6 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Begun> {
         return Ok(Begun { started, stored: Some(stored), world: Arc::clone(world) });
     }
     Ok(Begun { started, stored: None, world: Arc::clone(world) })
-}
-
-/// Refuses a run if too many are active; queued ones wait.
-pub(in crate::engine) fn must_have_room(world: &World, queued: bool) -> Result<()> {
-    let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
-    if queued || world.sync_runs() < limit {
-        return Ok(());
-    }
-    Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")))
 }
 
 /// A run as it begins, not stored yet.

@@ -7,6 +7,7 @@ pub(in crate::engine) mod forget_turns;
 pub(in crate::engine) mod load;
 pub(in crate::engine) mod names;
 pub(in crate::engine) mod reopen;
+pub(in crate::engine) mod run_limit;
 pub(in crate::engine) mod started;
 pub(in crate::engine) mod template_keys;
 pub(in crate::engine) mod unreadable;

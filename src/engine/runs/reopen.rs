@@ -10,7 +10,7 @@ use crate::engine::leases::{Start, Taking};
 use crate::engine::leases;
 use crate::engine::log::journal::{Boundary, Ownership, Stored};
 use crate::engine::log::{projection, thread_messages};
-use crate::engine::runs::create::must_have_room;
+use crate::engine::runs::run_limit::must_have_room;
 use crate::engine::runs::load::Loaded;
 use crate::engine::runs::started::Started;
 use crate::engine::world::World;
