@@ -239,3 +239,78 @@ async fn a_run_that_cannot_be_read_is_not_ended_by_who_lost_it() {
     let row = row(&next, run).await;
     assert_eq!((row.status.as_str(), row.owner.as_deref(), row.fence, row.error), ("running", Some("another"), 3, None));
 }
+
+/// A studio on a folder whose jobs wait until somebody takes a step.
+fn stepping(folder: &std::path::Path) -> Bench {
+    let scripts = json!({"echo": {"replies": [{"text": "Well.", "times": 0}]}});
+    let settings = json!({"async_runs_enabled": true, "worker": {"in_process": false}, "providers": {"script": {"scripts": scripts}}});
+    Bench::on_disk(settings, folder)
+}
+
+/// The runs that a worker tells which ends by itself.
+async fn worked(bench: &Bench, once: bool) -> Vec<Id> {
+    let mut working = bench.studio.working(None, Some(1)).expect("a queue");
+    (working.once, working.until_empty) = (once, !once);
+    let ended = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&ended);
+    bench.studio.work(working, Default::default(), move |finished| told.lock().expect("a lock").push(finished.run)).await.expect("a store");
+    let ended = ended.lock().expect("a lock").clone();
+    ended
+}
+
+/// On a server, a claim passes by a row that another connection holds. That connection may end without having taken the job.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_worker_that_ends_by_itself_does_not_end_while_a_job_is_only_held() {
+    if crate::support::place::on_server("").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (bench, other) = (stepping(folder.path()), stepping(folder.path()));
+    let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "echo"})).await;
+    for (once, takes, millis) in [(true, false, 300), (false, false, 300), (true, true, 300), (true, false, 4_000)] {
+        let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Agent).expect("a body");
+        let run = bench.studio.start(&bench.scope, EntityKind::Agent, &agent, request, true).await.expect("a run").run;
+        let (holds, held) = std::sync::mpsc::channel();
+        let (store, now) = (other.studio.world().store.clone(), other.studio.world().clock.now());
+        let holding = tokio::spawn(async move {
+            let hold = move |tx: &mut wfstudio::store::Tx<'_>| {
+                let taken = queue::claim_queued(tx, "default", "another", now, FAR, 1)?;
+                let _nobody_listens = holds.send(taken.len());
+                std::thread::sleep(Duration::from_millis(millis));
+                // The process dies, or it keeps what it took.
+                if takes { Ok(()) } else { Err(wfstudio::store::StoreError::Busy) }
+            };
+            store.write(hold).await
+        });
+        assert_eq!(tokio::task::spawn_blocking(move || held.recv_timeout(Duration::from_secs(10))).await.expect("a task"), Ok(1));
+        let began = std::time::Instant::now();
+        let told = worked(&bench, once).await;
+        let wanted = if takes || millis > 3_000 { Vec::new() } else { vec![run] };
+        assert_eq!(told, wanted, "once: {once}, takes: {takes}, held for {millis} ms");
+        assert!(began.elapsed() < Duration::from_millis(3_500), "{:?}", began.elapsed());
+        assert_eq!(holding.await.expect("a task").is_ok(), takes);
+        if wanted.is_empty() && !takes {
+            assert_eq!(worked(&bench, true).await, [run], "it waits still");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hook_is_told_where_a_log_ends_before_and_after_an_answer() {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&told);
+    let hook = move |boundary, _, head| seen.lock().expect("a lock").push((boundary, head));
+    let options = wfstudio::studio::Options { on_append: Some(Arc::new(hook)), ..Default::default() };
+    let studio = wfstudio::Studio::open_with(crate::support::config(json!({}), ":memory:"), options).expect("a studio");
+    let bench = Bench { studio, scope: wfstudio::studio::Scope::default() };
+    let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    bench.events_text(&started).await;
+    let run = started.run;
+    until("the pause", async || row(&bench, run).await.status == "awaiting_input").await;
+    let head = row(&bench, run).await.head;
+    told.lock().expect("a lock").clear();
+    bench.resume(&run.to_string(), json!({"message": "yes"})).await.expect("an answer");
+    let first = told.lock().expect("a lock")[..2].to_vec();
+    assert_eq!(first, [(wfstudio::engine::Boundary::Before, head), (wfstudio::engine::Boundary::After, head + 1)]);
+}

@@ -167,7 +167,8 @@ impl World {
             self.tell(format!("(a step of engine {} ended: {:?})", step.engine, ended.iter().map(|end| (end.run, end.status.as_str())).collect::<Vec<_>>()));
             // What others took and put back meanwhile has another fence.
             let left: Vec<&Id> = step.waited.iter().filter(|(id, fence)| fences.get(id) == Some(fence)).map(|(id, _)| id).collect();
-            // On PostgreSQL, a run that another step is about to take is passed over while its row is locked.
+            // On PostgreSQL, a run that another step is about to take is passed over while its row is locked. A step waits for such a run for two
+            // seconds, because a process that dies while it claims leaves the run in the queue.
             if ended.is_empty() && !left.is_empty() && self.still_wait(&step.waited, !self.steps.is_empty()).await {
                 let text = format!("a step of engine {} took nothing, though {left:?} waited when it began and wait still", step.engine);
                 return self.fault("step", text);

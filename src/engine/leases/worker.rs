@@ -31,6 +31,8 @@ const SOON: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_millis(200);
 /// And with notifications.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
+/// How long `once` waits for a job whose row another connection holds: a claim that is not kept leaves it in the queue.
+const HELD: Duration = Duration::from_secs(2);
 /// How long a database that cannot be used is left alone.
 const AWAY: Duration = Duration::from_secs(1);
 
@@ -62,10 +64,20 @@ struct Next {
     abandoned: Instant,
 }
 
+/// What a look into the queue gave.
+#[derive(Default)]
+struct Queued {
+    taken: Vec<(Arc<str>, Id)>,
+    /// Nothing was taken, though a run is due: another connection holds its row.
+    is_held: bool,
+}
+
 /// What a look for runs gave.
 enum Took {
     Some,
     Nothing,
+    /// A queued run is due, and another connection holds its row.
+    Held,
     /// There was no look.
     NoRoom,
 }
@@ -140,7 +152,7 @@ impl World {
             let taken = AssertUnwindSafe(self.take_some(worker, &mut next)).catch_unwind().await;
             let waited = match taken.unwrap_or_else(|_| Err(Error::internal("a fault in the studio stopped it"))) {
                 Ok(Took::Nothing) if worker.until_empty && worker.room.is_idle() => return Ok(()),
-                Ok(Took::Nothing | Took::Some | Took::NoRoom) => self.wait_for_more(worker, &mut next, &mut wake).await,
+                Ok(Took::Nothing | Took::Held | Took::Some | Took::NoRoom) => self.wait_for_more(worker, &mut next, &mut wake).await,
                 Err(error) => Err(error),
             };
             if let Err(error) = waited {
@@ -168,15 +180,20 @@ impl World {
                 next.abandoned = Instant::now();
             }
         }
+        let mut is_held = false;
         next.queued = match worker.queue {
             Some(queue) if (next.queued || worker.until_empty) && !places.is_empty() => {
-                self.take_queued(queue, &mut places, &worker.stop).await?;
+                is_held = self.take_queued(queue, &mut places, &worker.stop).await?.is_held;
                 places.is_empty()
             }
             Some(_) => next.queued,
             None => false,
         };
-        Ok(if places.len() < free { Took::Some } else { Took::Nothing })
+        Ok(match places.len() {
+            left if left < free => Took::Some,
+            _ if is_held => Took::Held,
+            _ => Took::Nothing,
+        })
     }
 
     /// Waits until there may be something to take, and room for it.
@@ -218,10 +235,17 @@ impl World {
             }
         };
         let mut places = Room::new(1, Some(Arc::new(listener))).places(1);
-        let mut taken = self.take_queued(queue, &mut places, &stop).await?;
-        if taken.is_empty() {
-            taken = self.take_abandoned(&mut places, &stop).await?;
-        }
+        let until = Instant::now() + HELD;
+        let mut taken = loop {
+            let Queued { mut taken, is_held } = self.take_queued(queue, &mut places, &stop).await?;
+            if taken.is_empty() {
+                taken = self.take_abandoned(&mut places, &stop).await?;
+            }
+            if !taken.is_empty() || !is_held || Instant::now() >= until {
+                break taken;
+            }
+            stop.run_until_cancelled(tokio::time::sleep(SOON)).await;
+        };
         let Some((tenant, run)) = taken.pop() else {
             let text = "the studio is shutting down and takes no run";
             return if self.stopping.is_cancelled() { Err(Error::new(Kind::ShuttingDown, text)) } else { Ok(()) };
@@ -251,14 +275,14 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
-        let taken = self.take_queued(&self.config.queue, &mut self.room.places(1), &self.stopping).await?;
-        Ok(taken.first().map(|(_, run)| *run))
+        let queued = self.take_queued(&self.config.queue, &mut self.room.places(1), &self.stopping).await?;
+        Ok(queued.taken.first().map(|(_, run)| *run))
     }
 
     /// Claims queued runs, at most one for each free slot, and executes them, unless `stop` comes first. Returns which.
-    async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Vec<(Arc<str>, Id)>> {
+    async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>, stop: &CancellationToken) -> Result<Queued> {
         if places.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Queued::default());
         }
         let _until_they_are_at_work = Taking::new(self);
         self.store.know_time().await?;
@@ -266,16 +290,18 @@ impl World {
         let (now, world, stop) = (self.common_time(), Arc::clone(self), stop.clone());
         let claimed = self.store.write(move |tx| {
             if stop.is_cancelled() || world.stopping.is_cancelled() {
-                return Ok(Vec::new());
+                return Ok((Vec::new(), false));
             }
             // A write may wait for long: its lease begins when it is made.
             let rows = queue::claim_queued(tx, &name, &owner, now, lease(&world).unwrap_or_default(), most)?;
+            let is_held = rows.is_empty() && queue::is_passed_by(tx, &name, now)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
-            Ok(rows)
+            Ok((rows, is_held))
         });
-        let claimed = Claimed::new(self, claimed.await?);
+        let (rows, is_held) = claimed.await?;
+        let claimed = Claimed::new(self, rows);
         for row in claimed.rows() {
             self.boundary(Boundary::After, row.id, row.head);
             let job = if row.started_at.is_none() { "RunWorkflowJob" } else { "ResumeWorkflowJob" };
@@ -283,6 +309,6 @@ impl World {
         }
         let taken = claimed.names();
         self.go_on_with(claimed, places, false).await;
-        Ok(taken)
+        Ok(Queued { taken, is_held })
     }
 }

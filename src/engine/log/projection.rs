@@ -75,7 +75,7 @@ pub(in crate::engine) fn child_of(core: &Core, entry: &Entry) -> Option<Id> {
 /// Rows that need the run as it is after the entry.
 pub(in crate::engine) fn after(world: &World, core: &mut Core, entry: &Entry, child: Option<Id>, journal: &Journal) {
     let cut = matches!(entry.event, Event::Failed { .. } | Event::Cancelled { .. });
-    let ended = |child: &Child| cut && child.finished_at == Some(entry.at);
+    let ended = |child: &Child| child.finished_at == Some(entry.at);
     let touched: Vec<RunRow> = if cut {
         let children = core.run.children.iter().filter(|(_, child)| ended(child));
         children.map(|(id, child)| journal_child(world, &core.run, *id, child, journal)).collect()

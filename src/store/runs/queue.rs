@@ -34,6 +34,12 @@ pub fn claim_queued(
     Ok(rows)
 }
 
+/// Whether a claim that took nothing passed by a run that is due, because another connection holds its row. That connection may be about to take
+/// it, and may as well end without it. To a file one connection writes at a time.
+pub fn is_passed_by(tx: &mut Tx<'_>, queue: &str, now: Timestamp) -> Result<bool, StoreError> {
+    Ok(!tx.is_file() && due_at(tx, queue)?.is_some_and(|due| due <= now))
+}
+
 /// When the next queued run becomes available.
 pub fn due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreError> {
     tx.query_one("SELECT MIN(available_at) FROM #runs WHERE status = 'queued' AND queue = $1", params![queue], |row| {

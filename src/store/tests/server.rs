@@ -1,5 +1,7 @@
 //! Tests of what only a server knows: schemas, locks of rows, several connections. They do nothing where tests run on files.
 
+use std::time::Duration;
+
 use super::*;
 use crate::store::db::params;
 use crate::store::runs::queue;
@@ -282,4 +284,64 @@ fn a_connection_that_became_read_only_is_replaced() {
     });
     let processes = done.unwrap();
     assert!(processes.len() == 2 && processes[0] != processes[1], "the next try has a connection of its own: {processes:?}");
+}
+
+/// A way to the server that is opened later: until then nobody listens at its port.
+fn late_way(url: &str, after: Duration) -> String {
+    let server = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+    let place = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let way = url.replace(&server, &place.to_string());
+    std::thread::spawn(move || {
+        std::thread::sleep(after);
+        forward(&std::net::TcpListener::bind(place).unwrap(), &server, Duration::ZERO);
+    });
+    way
+}
+
+/// Copies between whoever comes and the server; each piece takes so long.
+fn forward(listener: &std::net::TcpListener, server: &str, each: Duration) {
+    use std::io::{Read as _, Write as _};
+    for client in listener.incoming() {
+        let (client, server) = (client.unwrap(), std::net::TcpStream::connect(server).unwrap());
+        for (from, to) in [(&client, &server), (&server, &client)] {
+            let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+            let _no_delay = to.set_nodelay(true);
+            std::thread::spawn(move || {
+                let mut piece = [0; 65_536];
+                while let Ok(some @ 1..) = from.read(&mut piece) {
+                    std::thread::sleep(each);
+                    if to.write_all(&piece[..some]).is_err() {
+                        break;
+                    }
+                }
+                let _closed = to.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_away_for_a_moment_is_waited_for() {
+    let Ok(url) = std::env::var("STUDIO_TEST_DATABASE_URL") else { return };
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let store = store_via(late_way(&url, Duration::from_millis(400)), &schema);
+    write(&store, |tx| runs::insert(tx, &run(1)).map(drop)).unwrap();
+    let store = store_via(late_way(&url, Duration::from_millis(400)), &schema);
+    assert!(read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap().is_some());
+}
+
+#[test]
+fn the_time_of_a_server_that_is_far_away_is_what_it_was_in_the_middle_of_the_question() {
+    let Ok(url) = std::env::var("STUDIO_TEST_DATABASE_URL") else { return };
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let near = store_via(url.clone(), &schema);
+    with_run(&near);
+    let server = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let way = url.replace(&server, &listener.local_addr().unwrap().to_string());
+    std::thread::spawn(move || forward(&listener, &server, Duration::from_millis(60)));
+    let far = store_via(way, &schema);
+    assert!(read(&far, |tx| runs::get(tx, "t", &id(1))).unwrap().is_some());
+    let (here, there) = (near.time(Timestamp(0)), far.time(Timestamp(0)));
+    assert!((here.0 - there.0).abs() < 45, "{here:?} {there:?}");
 }

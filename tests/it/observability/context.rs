@@ -179,3 +179,12 @@ async fn the_configuration_says_which_calls_carry_a_span() {
         assert_eq!(told, wanted.map(|carried| vec![carried]), "{propagate}");
     }
 }
+
+#[tokio::test]
+async fn a_played_model_says_nothing_of_its_first_piece() {
+    let story = Story::scripted(json!([{"chunks": ["Hel", "lo."]}]));
+    let run = story.run("start -> llm_1{provider: script, model: m, stream: true} -> stop").await;
+    let trace = story.trace(&run.id).await;
+    let span = trace["spans"].as_array().expect("spans").iter().find(|span| span["type"] == "llm").expect("a call");
+    assert_eq!((&span["status"], span.get("first_piece_ms").unwrap_or(&Value::Null)), (&json!("completed"), &Value::Null), "{span:#}");
+}

@@ -173,3 +173,14 @@ async fn another_gated_call_waits_again() {
         s2 stop completed .default output={}
     "#]].assert_eq(&story.steps(&run.id).await);
 }
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_its_tool_asks_nobody() {
+    let story = Story::scripted(json!([{"tool_calls": [{"name": "pay", "arguments": {"sum": "x"}}]}, {"text": "{{tool_result}}"}]));
+    let run = story.run("start -> agent_1{provider: script, model: m, tools: [{ref: \"host:pay\"}]} -> stop").await;
+    let trace = story.trace(&run.id).await;
+    assert_eq!(trace["trace"]["status"], "completed", "{}", run.text);
+    let reply = trace["trace"]["reply"].as_str().expect("a reply");
+    assert!(reply.contains("/sum: \"x\" is not of type \"integer\""), "{reply}");
+    assert_eq!(story.hands.calls(), Vec::<String>::new());
+}

@@ -137,3 +137,59 @@ async fn a_run_that_is_not_stored_goes_on_without_a_lease() {
     answer.send(Some("paid".to_owned())).unwrap();
     until("the end", async || journal.status() == Status::Completed).await;
 }
+
+/// Holds up the writer of a run until the sender is dropped.
+async fn held_up(studio: &Studio, run: Id) -> (mpsc::Sender<()>, tokio::task::JoinHandle<()>) {
+    let ((holds, is_held), (go_on, may_go_on)) = (mpsc::channel(), mpsc::channel::<()>());
+    let store = studio.world().store.clone();
+    let holding = tokio::spawn(async move {
+        let hold = move |_: &mut crate::store::Tx<'_>| {
+            let _nobody_listens = (holds.send(()), may_go_on.recv());
+            Ok(())
+        };
+        store.write_of(run, hold).await.unwrap();
+    });
+    is_held.recv_timeout(Duration::from_secs(10)).expect("the writer is held up");
+    (go_on, holding)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_who_leaves_a_run_that_just_paused_cancels_nothing() {
+    let studio = open(":memory:");
+    let (journal, answer) = working(&studio, "start -> tool_1{tool_ref: \"host:pay\"} -> human_1 -> stop", 1).await;
+    let (go_on, holding) = held_up(&studio, journal.run).await;
+    answer.send(Some("paid".to_owned())).unwrap();
+    until("the pause", async || journal.with(|run| !run.pauses().is_empty() && !run.has_work())).await;
+    let (world, tenant, run, fence) = (Arc::clone(studio.world()), Arc::clone(&journal.tenant), journal.run, journal.ownership().fence);
+    let leaves = tokio::spawn(async move { crate::engine::cancel_left(&world, &tenant, &run.to_string(), fence).await });
+    // On a server, another connection writes what the reader wants while the pause waits.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    drop(go_on);
+    holding.await.unwrap();
+    let _refused_or_not = leaves.await.unwrap();
+    until("the run rests", async || studio.world().active.lock().is_empty()).await;
+    studio.take_over().await.unwrap();
+    let tenant = Arc::clone(&journal.tenant);
+    let row = studio.world().store.read(move |tx| runs::get(tx, &tenant, &run)).await.unwrap().unwrap();
+    assert_eq!((row.status.as_str(), row.cancel_requested), ("awaiting_input", false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_answer_is_heard_to_its_end_while_nothing_is_stored() {
+    let studio = open(":memory:");
+    let (journal, _answer) = working(&studio, "start -> tool_1{tool_ref: \"host:pay\"} -> stop", 1).await;
+    let (lane, step) = journal.with(|run| run.lanes.values().find_map(|lane| Some((lane.id, lane.step.as_ref()?.id))).unwrap());
+    let (go_on, holding) = held_up(&studio, journal.run).await;
+    let said = pace::PendingText::default();
+    let call = async {
+        for _ in 0..100 {
+            said.push(false, "word ".to_owned());
+            tokio::task::yield_now().await;
+        }
+    };
+    let heard = journal.at_pace(call, &said, |thought, text| journal.token(lane, step, (true, thought), text));
+    let heard = tokio::time::timeout(Duration::from_secs(5), heard).await;
+    drop(go_on);
+    holding.await.unwrap();
+    assert!(heard.is_ok(), "a provider is not kept waiting for a short stop of the disk");
+}
