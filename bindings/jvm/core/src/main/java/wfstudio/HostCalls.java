@@ -33,31 +33,39 @@ final class HostCalls {
     }
 
     synchronized void tool(Tool tool, HostFunction function) {
-        functions.put(tool.name(), function);
-        put(declared, tool.name(), tool);
+        Runnable back = put(functions, tool.name(), function);
+        declare(back, put(declared, tool.name(), tool));
     }
 
     synchronized void answer(String op, HostFunction function) {
-        put(answers, op, function);
+        declare(put(answers, op, function));
     }
 
     synchronized void schemas(Map<String, ?> named) {
+        Map<String, ?> before = schemas;
         schemas = named;
-        declare();
+        declare(() -> schemas = before);
+    }
+
+    /** Gives what puts back the one that was there before. */
+    private static <V> Runnable put(Map<String, V> all, String name, V one) {
+        V before = all.put(name, one);
+        return () -> all.compute(name, (same, now) -> before);
     }
 
     /** What is refused is taken back: later declarations are not to be refused for it. */
-    private <V> void put(Map<String, V> all, String name, V one) {
-        V before = all.put(name, one);
+    private void declare(Runnable... back) {
         try {
-            declare();
-        } catch (RuntimeException refused) {
-            all.computeIfPresent(name, (same, now) -> before);
+            engine.declare(declaration());
+        } catch (Throwable refused) {
+            for (Runnable one : back) {
+                one.run();
+            }
             throw refused;
         }
     }
 
-    private void declare() {
+    private String declaration() {
         Set<String> ops = new LinkedHashSet<>();
         if (!declared.isEmpty()) {
             ops.add(Names.HostOp.TOOL_CALL);
@@ -70,7 +78,7 @@ final class HostCalls {
         declaration.put("ops", ops);
         declaration.put("tools", tools);
         declaration.put("schemas", schemas);
-        engine.declare(Json.write(declaration));
+        return Json.write(declaration);
     }
 
     /** Hands a call on; on the thread that waits for news. */
