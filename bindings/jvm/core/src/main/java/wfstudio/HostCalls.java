@@ -15,7 +15,6 @@ import java.util.concurrent.Executor;
 /** The application's side of one engine. */
 final class HostCalls {
     private static final System.Logger LOG = System.getLogger("wfstudio");
-    private static final Set<String> UNANSWERED = Set.of(Names.HostOp.TOOL_CANCEL, Names.HostOp.LOG);
 
     private final Engine engine;
     private final Executor tools;
@@ -29,7 +28,7 @@ final class HostCalls {
     HostCalls(Engine engine, Executor tools) {
         this.engine = engine;
         this.tools = tools == null ? engine.threads : tools;
-        engine.calls(this::take);
+        engine.news.calls = this::take;
     }
 
     synchronized void tool(Tool tool, HostFunction function) {
@@ -114,7 +113,7 @@ final class HostCalls {
 
     void answered(long id, int ok, String text) {
         HostCall call = open.remove(id);
-        if (call != null && UNANSWERED.contains(call.op())) {
+        if (call != null && Names.HostOp.UNANSWERED.contains(call.op())) {
             return;
         }
         if (complete(id, ok, text) == Abi.INVALID && ok == 1 && call != null) {

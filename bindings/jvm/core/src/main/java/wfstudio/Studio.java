@@ -2,7 +2,6 @@
 
 package wfstudio;
 
-import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -95,10 +94,7 @@ public final class Studio implements AutoCloseable {
     /** Registers classes with the contract {@link StudioWorkflow}, {@link StudioAgent} or {@link StudioTool}: they are listed and run, and nobody can write them in the studio. */
     public Studio register(Class<?>... classes) {
         for (Class<?> type : classes) {
-            if (List.of(StudioWorkflow.class, StudioAgent.class, StudioTool.class).stream().noneMatch(contract -> contract.isAssignableFrom(type))) {
-                throw new IllegalArgumentException(type.getName() + " has none of the contracts StudioWorkflow, StudioAgent, StudioTool");
-            }
-            register(type.getName(), definition(type));
+            register(type.getName(), Contracts.definition(type));
         }
         return this;
     }
@@ -107,29 +103,6 @@ public final class Studio implements AutoCloseable {
     public Studio register(String name, Map<String, ?> definition) {
         call(Names.Op.CLASS_REGISTER, Map.of("class", name, "definition", definition));
         return this;
-    }
-
-    /** What `definition()` gives: static, or of a Kotlin companion. */
-    @SuppressWarnings("unchecked")
-    private static Map<String, ?> definition(Class<?> type) {
-        try {
-            Object companion = null;
-            java.lang.reflect.Method method;
-            try {
-                method = type.getDeclaredMethod("definition");
-            } catch (NoSuchMethodException withoutStatic) {
-                java.lang.reflect.Field field = type.getDeclaredField("Companion");
-                field.setAccessible(true);
-                companion = field.get(null);
-                method = companion.getClass().getDeclaredMethod("definition");
-            }
-            method.setAccessible(true);
-            return (Map<String, ?>) method.invoke(companion);
-        } catch (InvocationTargetException thrown) {
-            throw new IllegalArgumentException("definition() of " + type.getName() + " failed", thrown.getCause());
-        } catch (ReflectiveOperationException | NullPointerException | ClassCastException missing) {
-            throw new IllegalArgumentException(type.getName() + " has no static method definition() that returns a map", missing);
-        }
     }
 
     /** One operation of {@link Names.Op}, such as {@code trace.list}. */
