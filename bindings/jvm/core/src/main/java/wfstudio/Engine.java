@@ -4,7 +4,6 @@ package wfstudio;
 
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One open engine. No thread but the waiter ever waits inside the library. */
@@ -12,7 +11,6 @@ final class Engine {
     private static final System.Logger LOG = System.getLogger("wfstudio");
 
     final Door door = Native.door();
-    final Executor threads = Threads.SHARED;
     final News news;
     private final long handle;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -24,8 +22,8 @@ final class Engine {
     }
 
     /** Begins an operation. */
-    Answer start(String op, byte[] request, byte[] body) {
-        long stream = door.start(handle, op, request, body);
+    Answer start(String op, String request, byte[] body) {
+        long stream = door.start(handle, op, request.getBytes(StandardCharsets.UTF_8), body);
         return news.watched(stream, new Answer(this, stream));
     }
 

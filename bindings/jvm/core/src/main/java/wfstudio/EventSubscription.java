@@ -19,14 +19,13 @@ final class EventSubscription implements Flow.Subscription {
     private final Events events;
     private final Flow.Subscriber<? super Event> subscriber;
     private final AtomicLong wanted = new AtomicLong();
-    private final Turns turns;
+    private final Turns turns = new Turns(this::turn);
     private volatile IllegalArgumentException refused;
     private volatile boolean done;
 
     EventSubscription(Events events, Flow.Subscriber<? super Event> subscriber) {
         this.events = events;
         this.subscriber = subscriber;
-        turns = new Turns(events.threads(), this::turn);
     }
 
     @Override

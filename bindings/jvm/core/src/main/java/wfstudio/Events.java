@@ -6,21 +6,18 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The events of a run. They are read once: by a loop, by {@link #poll}, or by one subscriber. Close it when it is left before its end. */
 public final class Events implements Iterable<Event>, Flow.Publisher<Event>, AutoCloseable {
-    private final Engine engine;
     private final Answer answer;
     private final Deque<Event> read = new ArrayDeque<>();
     private final AtomicBoolean subscribed = new AtomicBoolean();
     private boolean over;
 
     /** Waits until the run is taken; what refuses it is thrown here. */
-    Events(Engine engine, Answer answer) {
-        this.engine = engine;
+    Events(Answer answer) {
         this.answer = answer;
         try {
             take(answer.next());
@@ -63,10 +60,6 @@ public final class Events implements Iterable<Event>, Flow.Publisher<Event>, Aut
         if (piece != null) {
             take(piece);
         }
-    }
-
-    Executor threads() {
-        return engine.threads;
     }
 
     /** True when all events were read. */

@@ -27,7 +27,7 @@ final class HostCalls {
     /** `tools` is where tools work; the gate, secrets and the rest have the studio's own threads, so that they do not wait behind them. */
     HostCalls(Engine engine, Executor tools) {
         this.engine = engine;
-        this.tools = tools == null ? engine.threads : tools;
+        this.tools = tools == null ? Threads.SHARED : tools;
         engine.news.calls = this::take;
     }
 
@@ -89,7 +89,7 @@ final class HostCalls {
         if (Names.HostOp.TOOL_CANCEL.equals(op)) {
             HostCall cancelled = payload.get("cancels") instanceof Number id ? open.get(id.longValue()) : null;
             if (cancelled != null) {
-                engine.threads.execute(cancelled::cancel);
+                Threads.SHARED.execute(cancelled::cancel);
             }
             if (!answers.containsKey(op)) {
                 return;
@@ -105,7 +105,7 @@ final class HostCalls {
         }
         open.put(id, taken);
         try {
-            (isTool ? tools : engine.threads).execute(() -> taken.run(function));
+            (isTool ? tools : Threads.SHARED).execute(() -> taken.run(function));
         } catch (Throwable full) { // also no memory for a thread
             taken.refuse("the application takes no more calls: " + full.getMessage());
         }

@@ -18,14 +18,12 @@ public final class HttpAnswer implements AutoCloseable {
         void end(Throwable failure);
     }
 
-    private final Engine engine;
     private final Answer answer;
     private final Map<String, Object> head;
     private Answer.Piece first;
     private boolean beforeBody;
 
-    HttpAnswer(Engine engine, Answer answer) {
-        this.engine = engine;
+    HttpAnswer(Answer answer) {
         this.answer = answer;
         try {
             head = Json.object(new String(answer.head(), StandardCharsets.UTF_8));
@@ -37,7 +35,6 @@ public final class HttpAnswer implements AutoCloseable {
     }
 
     private HttpAnswer(Map<String, Object> head) {
-        engine = null;
         answer = null;
         this.head = head;
     }
@@ -153,7 +150,7 @@ public final class HttpAnswer implements AutoCloseable {
 
     private final class Pump {
         private final Sink sink;
-        private final Turns turns = new Turns(engine.threads, this::pass);
+        private final Turns turns = new Turns(this::pass);
         private boolean done;
 
         Pump(Sink sink) {

@@ -58,9 +58,7 @@ final class News {
                 return false;
             }
             if (code < 0) {
-                LOG.log(System.Logger.Level.ERROR, "waiting for news failed: " + Code.of(code));
-                pause();
-                return true;
+                throw StudioException.of(Code.of(code), "no news: " + Code.of(code));
             }
             for (int index = 0; code == Abi.OK && index < count[0]; index++) {
                 tell(handles[index]);

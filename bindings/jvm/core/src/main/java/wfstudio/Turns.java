@@ -2,23 +2,20 @@
 
 package wfstudio;
 
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Does its work once more for whoever asked while it was done; never on the thread that asks. */
+/** Does its work, and once more for whoever asked meanwhile; on threads of the studio, never on the one that asks. */
 final class Turns {
-    private final Executor threads;
     private final Runnable work;
     private final AtomicInteger asked = new AtomicInteger();
 
-    Turns(Executor threads, Runnable work) {
-        this.threads = threads;
+    Turns(Runnable work) {
         this.work = work;
     }
 
     void ask() {
         if (asked.getAndIncrement() == 0) {
-            threads.execute(this::take);
+            Threads.SHARED.execute(this::take);
         }
     }
 
