@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-suites test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-wakeup test-client test-packages test-workflows test-go test-node test-hosts test-suites test-ruby test-php test-jvm test-cpp test-csharp fuzz generate version prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -84,6 +84,10 @@ test-observability:
 # Requests made from the description of the API by schemathesis (PyPI), at least CASES of them.
 test-api:
 	@scripts/test-api.sh
+
+# The wake-up of streams in every order of its threads, with loom. Part of `make test`.
+test-wakeup:
+	@scripts/test-wakeup.sh
 
 # Hostile definitions in an optimised build: memory, stack and time of every interpreter.
 test-hostile:

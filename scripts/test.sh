@@ -8,6 +8,8 @@ say() { printf '\n== %s\n' "$*"; }
 scripts/prepare.sh test
 say "Rust"
 cargo test --quiet --features "$STUDIO_FEATURES"
+say "the wake-up of streams, in every order of its threads"
+scripts/test-wakeup.sh
 say "lints"
 cargo clippy --quiet --lib --features "$STUDIO_FEATURES" -- -D warnings
 say "generated files"

@@ -6,7 +6,7 @@
 use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;
 
-pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use std::sync::{MutexGuard, OnceLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A mutex. A holder that panicked does not matter: whoever comes next sees what is there.
 #[derive(Debug, Default)]

@@ -104,22 +104,45 @@ final class Abi {{
 
 
 def names(abi):
-    def group(title, words, about):
+    unanswered = ", ".join(constant(row["name"]) for row in abi["host_ops"] if not row["answered"])
+    unanswered = f"        /** Of these, what no answer is expected to. */\n        static final java.util.Set<String> UNANSWERED = java.util.Set.of({unanswered});\n"
+
+    def group(title, words, about, more=""):
         rows = "".join(f'        public static final String {constant(word)} = "{word}";\n' for word in words)
-        return f"    /** {about} */\n    public static final class {title} {{\n{rows}\n        private {title}() {{}}\n    }}\n"
+        return f"    /** {about} */\n    public static final class {title} {{\n{rows}{more}\n        private {title}() {{}}\n    }}\n"
 
     listed = lambda key: [row["name"] for row in abi[key]]
     groups = [
         group("Op", listed("ops") + abi["started"], "Operations of the engine."),
-        group("HostOp", listed("host_ops"), "What the engine asks the application."),
+        group("HostOp", listed("host_ops"), "What the engine asks the application.", unanswered),
         group("Mark", listed("marks"), "What is said beside a request."),
         group("Event", listed("events"), "Events of a run."),
     ]
     return f"{NOTE}\npackage wfstudio;\n\n/** Names that the engine knows. */\npublic final class Names {{\n" + "\n".join(groups) + "\n    private Names() {}\n}\n"
 
 
+def made(function):
+    """A function that makes a handle, with Java's result: the handle, or the failure thrown."""
+    given = [parameter for parameter in function["parameters"] if parameter["role"] not in HIDDEN | {"out_handle", "out_buffer"}]
+    taken = ", ".join(f"{shown(parameter)} {variable(parameter)}" for parameter in given)
+    name = camel(function["name"])
+    return f"""    /** The same; gives what was made, or throws why it was not. */
+    default long {name}({taken}) {{
+        long[] out = new long[1];
+        Buffer err = new Buffer();
+        int code = {name}({', '.join([*map(variable, given), 'out', 'err'])});
+        if (code < 0) {{
+            throw StudioException.of(code, err.bytes);
+        }}
+        return out[0];
+    }}
+"""
+
+
 def door(abi):
-    rows = "\n".join(f"{doc(function['doc'])}    {signature(function)};\n" for function in abi["functions"] if bound(function))
+    functions = [function for function in abi["functions"] if bound(function)]
+    makes = lambda function: {parameter["name"] for parameter in function["parameters"]} >= {"out", "err"}
+    rows = "\n".join(f"{doc(function['doc'])}    {signature(function)};\n" + (f"\n{made(function)}" if makes(function) else "") for function in functions)
     return f"""{NOTE}
 package wfstudio;
 

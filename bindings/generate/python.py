@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Owns `bindings/python/wfstudio/_generated.py`: what `bindings/abi.json` lists, for ctypes; and `bindings/python/wfstudio/types.py`: events and calls to the host of
-`docs/openapi.json`, for type checkers. `--check` only compares."""
+"""Owns what is generated of `bindings/python/wfstudio`: `_generated.py`, what `bindings/abi.json` lists, for ctypes; `_functions.py`, its functions with Python's values;
+`types.py`, events and calls to the host of `docs/openapi.json`, for type checkers. `--check` only compares."""
 
 import json
 import keyword
@@ -9,7 +9,7 @@ import sys
 
 import abi
 
-OUT, TYPES = "bindings/python/wfstudio/_generated.py", "bindings/python/wfstudio/types.py"
+OUT, FUNCTIONS, TYPES = (f"bindings/python/wfstudio/{name}.py" for name in ("_generated", "_functions", "types"))
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # Handles are numbers, so they travel as numbers.
 KINDS = {
@@ -62,6 +62,99 @@ def text():
     lines += listed("Names of events.", [("EVENT_", name) for name in abi.names(read, "events")])
     lines += [f"EVENTS = {tuple(abi.names(read, 'events'))!r}".replace("'", '"'), f"MARKS = {tuple(abi.names(read, 'marks'))!r}".replace("'", '"')]
     return "\n".join(lines) + "\n"
+
+
+HELPERS = '''"""Owns the library's functions with Python's values: text, bytes and numbers in; what they fill in comes back. Written by bindings/generate/python.py; do not edit.
+
+Errors are raised, with their problem document where the function gives one.
+"""
+
+import ctypes as c
+
+from . import _library
+from ._errors import Failed
+from ._generated import Buffer
+
+lib = _library.load()
+
+
+def _sized(text):
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+    return data, len(data)
+
+
+def _checked(code, data=b""):
+    if code < 0:
+        raise Failed(code, data.decode("utf-8", "replace"))
+    return code
+
+
+def _filled(function, *arguments):
+    """Calls a function whose last parameter is a buffer, which is given back; its code and bytes."""
+    buffer = Buffer()
+    code = function(*arguments, c.byref(buffer))
+    try:
+        data = c.string_at(buffer.data, buffer.len) if buffer.data else b""
+    finally:
+        lib.studio_buf_free(c.byref(buffer))
+    return _checked(code, data), data
+'''
+
+
+def functions():
+    """One Python function for each that a host calls; what it gives follows from the roles of the parameters."""
+    lines = [HELPERS]
+    for one in abi.fetched(abi.read()):
+        roles = {parameter["role"]: parameter for parameter in one["parameters"]}
+        if "in_out_buffer" not in roles:
+            lines += ["", *function(one, roles), ""]
+    return "\n".join(lines)
+
+
+def function(one, roles):
+    taken, given, before = [], [], []
+    for parameter in one["parameters"]:
+        role, name = parameter["role"], parameter["name"]
+        if role in ("text", "bytes"):
+            taken.append(name)
+            given.append(f"*_sized({name})")
+        elif role == "name":
+            taken.append(name)
+            given.append(f"{name}.encode()")
+        elif role in ("callback", "user_data"):
+            given.append("None")
+        elif role in ("out_handle", "out_count"):
+            before.append(f"{name} = c.{'c_uint64' if role == 'out_handle' else 'c_size_t'}()")
+            given.append(f"c.byref({name})")
+        elif role == "out_numbers":
+            before.append(f"{name} = (c.c_uint64 * {parameter['room']})()")
+            given.append(name)
+        elif role not in ("length", "out_buffer"):
+            taken.append(name)
+            given.append(name)
+    called, result = f"lib.{one['name']}({', '.join(given)})", []
+    if "out_buffer" in roles:
+        buffer = roles["out_buffer"]["name"]
+        if one["waits"] == "timeout_ms":
+            result.append("code")
+        if buffer != "err":
+            result.append("data")
+        filled = f"_filled({', '.join(['lib.' + one['name'], *given])})"
+        if result == ["code", "data"]:
+            called, result = filled, []
+        else:
+            called = f"_, data = {filled}" if "data" in result else filled
+    elif one["result"] == "code":
+        called = f"_checked({called})"
+    if "out_handle" in roles:
+        result.append(f"{roles['out_handle']['name']}.value")
+    if "out_numbers" in roles:
+        result.append(f"{roles['out_numbers']['name']}[: {roles['out_count']['name']}.value]")
+    if not result and one["returns"] != "void":
+        called = f"return {called}"
+    returned = [f"return {', '.join(result)}"] if result else []
+    head = f"def {one['name'].removeprefix('studio_')}({', '.join(taken)}):"
+    return [head, *(f"    {line}" for line in [f'"""{one["doc"].split(". ")[0].rstrip(".")}."""', *before, called, *returned])]
 
 
 class Types:
@@ -154,4 +247,4 @@ def types():
 
 
 if __name__ == "__main__":
-    sys.exit(abi.keep(OUT, text()) | abi.keep(TYPES, types()))
+    sys.exit(abi.keep(OUT, text()) | abi.keep(FUNCTIONS, functions()) | abi.keep(TYPES, types()))

@@ -37,6 +37,8 @@ export class Studio {
   readonly #engine: Engine;
   readonly #host = new Host();
   #declared = true;
+  #declaring = false;
+  #warned = false;
   #mounts: Promise<string[]> | undefined;
 
   private constructor(config: string) {
@@ -158,12 +160,19 @@ export class Studio {
   }
 
   #undeclared(): this {
-    // For runs of others. What is refused is thrown by the next use.
-    if (this.#declared)
-      void Promise.resolve()
-        .then(() => this.#declare())
-        .catch(() => {});
     this.#declared = false;
+    if (this.#declaring) return this;
+    this.#declaring = true;
+    // For runs of others. What is refused is thrown by the next use; the next declaration is another attempt.
+    queueMicrotask(() => {
+      this.#declaring = false;
+      try {
+        this.#declare();
+      } catch (refused) {
+        if (!this.#warned) process.emitWarning(`the studio refused what the application declares: ${(refused as Error).message}`);
+        this.#warned = true;
+      }
+    });
     return this;
   }
 

@@ -259,3 +259,18 @@ test('a body of HTTP/2, whose length nobody says, is read', async (t) => {
   for await (const part of request.setEncoding('utf8')) told += part;
   assert.match(told, /event: human_input_required|event: tool_approval_required|event: trace_/, told);
 });
+
+test('what the application says of caches and what the studio says add up', async (t) => {
+  const { studio } = await opened(t);
+  const answers = listener(studio);
+  const server = http.createServer((request, response) => {
+    response.setHeader('Vary', 'Origin');
+    answers(request, response);
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const { port } = server.address();
+  const page = await raw(port, '/studio/workflows', { accept: 'text/html' });
+  const asset = await raw(port, `/studio/${page.text.match(/assets\/[^"]+\.js/)[0]}`);
+  assert.deepEqual([asset.status, asset.headers.vary], [200, 'Origin, accept-encoding']);
+});

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import test from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Engine } from '../dist/engine.js';
 import { CODES } from '../dist/generated.js';
 import { Host } from '../dist/host.js';
 import { Studio, StudioError } from '../dist/index.js';
@@ -345,4 +346,20 @@ test('what the engine refuses of a host is thrown by the next use, and ends no p
   studio.answer('gates', () => ({ allow: true }));
   await new Promise((done) => setTimeout(done, 20));
   for (let turn = 0; turn < 2; turn++) await assert.rejects(studio.call('health'), /declar/);
+});
+
+test('a declaration that mends a refused one is sent without a use, and the refusal is told once', async (t) => {
+  const { studio } = await opened(t);
+  const declare = t.mock.method(Engine.prototype, 'declare').mock;
+  const warn = t.mock.method(process, 'emitWarning', () => {}).mock;
+  for (const timeoutMs of [-1, -2, 1000]) {
+    studio.tool({ name: 'late', timeoutMs }, () => 'done').tool({ name: 'other' }, () => 'done');
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  assert.deepEqual(
+    declare.calls.map((call) => call.error !== undefined),
+    [true, true, false],
+  );
+  assert.equal(warn.callCount(), 1);
+  assert.match(warn.calls[0].arguments[0], /the studio refused what the application declares/);
 });

@@ -292,13 +292,9 @@ final class EngineTest extends TestCase
             . 'file_put_contents(__DIR__ . "/handle", (new ReflectionProperty($stream, "handle"))->getValue($stream)); foreach ($run as $event);';
         file_put_contents("$this->folder/web.php", $text);
         file_put_contents("$this->folder/old.php", '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; echo Studio\Native::next((int) file_get_contents(__DIR__ . "/handle"), 0)[0];');
-        $port = (int) explode(':', stream_socket_get_name(stream_socket_server('tcp://127.0.0.1:0'), false))[1];
-        $server = proc_open([PHP_BINARY, '-d', 'ffi.enable=1', '-S', "127.0.0.1:$port", '-t', $this->folder], [2 => ['file', "$this->folder/log", 'w']], $pipes);
-        $ask = fn (string $path): string => (string) @file_get_contents("http://127.0.0.1:$port$path", false, stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 20]]));
+        [$server, $base] = $this->server('-t', $this->folder);
+        $ask = fn (string $path): string => (string) @file_get_contents("$base$path", false, stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 20]]));
         try {
-            for ($turn = 0; $turn < 100 && !@fsockopen('127.0.0.1', $port); $turn++) {
-                usleep(50_000);
-            }
             $ask('/web.php');
             $died = microtime(true);
             self::assertStringContainsString('memory size', (string) file_get_contents("$this->folder/log"));
@@ -309,6 +305,35 @@ final class EngineTest extends TestCase
             self::assertSame('failed', $status);
             self::assertSame('x', file_get_contents("$this->folder/ran"));
             self::assertLessThan(25, microtime(true) - $died, 'the call was made again, or waited for its time to be over');
+        } finally {
+            proc_terminate($server);
+            proc_close($server);
+        }
+    }
+
+    /** The built-in server, once it listens, and its address. */
+    private function server(string ...$what): array
+    {
+        $at = stream_socket_get_name(stream_socket_server('tcp://127.0.0.1:0'), false);
+        $server = proc_open([PHP_BINARY, '-d', 'ffi.enable=1', '-S', $at, ...$what], [2 => ['file', "$this->folder/log", 'w']], $pipes);
+        for ($turn = 0; $turn < 100 && !@stream_socket_client("tcp://$at"); $turn++) {
+            usleep(50_000);
+        }
+        return [$server, "http://$at"];
+    }
+
+    public function testWhatTheApplicationSaysOfCachesIsKept(): void
+    {
+        file_put_contents("$this->folder/router.php", '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; header("Vary: Origin"); header("Content-Type: text/none");'
+            . '$studio = Studio\Studio::shared(["environment" => "local", "database" => ["path" => __DIR__ . "/web.sqlite"]]); $studio->serve(gate: true);');
+        [$server, $base] = $this->server("$this->folder/router.php");
+        try {
+            preg_match('~assets/[^"]+\.js~', (string) file_get_contents("$base/studio/workflows"), $asset);
+            self::assertNotSame('', (string) file_get_contents("$base/studio/$asset[0]"));
+            $headers = array_map('strtolower', $http_response_header);
+            $said = fn (string $name): array => array_values(preg_grep("/^$name:/", $headers));
+            self::assertSame(['vary: origin', 'vary: accept-encoding'], $said('vary'));
+            self::assertCount(1, $said('content-type'));
         } finally {
             proc_terminate($server);
             proc_close($server);

@@ -10,9 +10,10 @@ import atexit
 from . import native
 from ._library import UnsupportedPlatform
 from .classes import StudioAgent, StudioTool, StudioWorkflow
+from .events import Event, Events, Frames
 from .host import Host, ToolFailure, current_call
 from .native import EventStream, HttpResponse, StudioEngine, StudioError
-from .studio import Event, Events, Frames, Studio
+from .studio import Studio
 
 __all__ = [
     "Event",

@@ -5,18 +5,19 @@ import contextlib
 import contextvars
 import inspect
 import json
-import logging
-import os
-import queue
 import threading
+import types
 import weakref
 
 from . import _generated as g
 from . import _schema
 from ._errors import StudioError
+from ._process import Lock
+from ._threads import Threads
 
-LOG = logging.getLogger("wfstudio")
 _current = contextvars.ContextVar("wfstudio_call")
+# For what is declared: one thread at a time.
+declaring = Lock()
 
 
 class ToolFailure(Exception):
@@ -94,12 +95,6 @@ class Host:
         ops = ([g.HOST_TOOL_CALL, g.HOST_TOOL_CANCEL] if self._tools else []) + list(self._answers)
         return {"ops": list(dict.fromkeys(ops)), "tools": list(self._declared.values()), "schemas": self._schemas, "classes": self._classes}
 
-    def names(self):
-        """What it answers and gives, by name."""
-        told = self.declaration()
-        tools = {("tools", tool["name"]) for tool in told["tools"]}
-        return tools.union(*({(kind, name) for name in told[kind]} for kind in ("ops", "schemas", "classes")))
-
     def on_change(self, declare):
         """Has ``declare`` called when something was added."""
         self._changed.append(declare)
@@ -108,7 +103,7 @@ class Host:
     def _changing(self):
         """What is refused is taken back: later declarations are not to be refused for it. One thread at a time, so that nothing is taken
         back that another has added meanwhile."""
-        with _declaring:
+        with declaring:
             before, told = (dict(self._tools), dict(self._declared), dict(self._answers)), []
             try:
                 yield
@@ -134,140 +129,14 @@ class Host:
         return self._answers.get(call.op), None
 
 
-class Hosts:
-    """Who answers the calls of one engine in one process: several studios of one name share it. What was declared last wins."""
-
-    def __init__(self, engine):
-        self.process, self._engine, self._calls = os.getpid(), engine, []
-        engine.waiter.take = self.take_call
-
-    @classmethod
-    def of(cls, engine):
-        """Those of this process."""
-        with _joining:
-            if engine.hosts is None or engine.hosts.process != os.getpid():
-                engine.hosts = cls(engine)
-            return engine.hosts
-
-    def add(self, calls):
-        with _joining:
-            self._calls = self._wanted([*self._calls, calls])
-        return calls
-
-    def _wanted(self, them):
-        """Lets go of those whose studio is gone, once later ones answer all that they answered."""
-        wanted, later = [], set()
-        for calls in reversed(them):
-            names = calls.host.names()
-            if calls.is_left() and names <= later:
-                calls.close()
-            else:
-                wanted.insert(0, calls)
-            later |= names
-        return wanted
-
-    def close(self):
-        """The engine was closed: nobody's answers are wanted any more."""
-        with _joining:
-            them, self._calls = self._calls, []
-        for calls in them:
-            calls.close()
-
-    def declare(self):
-        """Declares to the engine what all of them answer."""
-        with _declaring:  # what was composed first does not come last
-            self._declare()
-
-    def _declare(self):
-        with _joining:
-            self._calls = self._wanted(self._calls)
-        told = {"ops": {}, "tools": {}, "schemas": {}, "classes": {}}
-        for calls in self._calls:
-            one = calls.host.declaration()
-            told["ops"].update(dict.fromkeys(one["ops"]))
-            told["tools"].update({tool["name"]: tool for tool in one["tools"]})
-            told["schemas"].update(one["schemas"])
-            told["classes"].update(one["classes"])
-        try:
-            self._engine.declare(json.dumps({**told, "ops": list(told["ops"]), "tools": list(told["tools"].values())}))
-        except StudioError as refused:
-            # A child of a fork declares with its first use, a studio that was closed when it is opened again.
-            if getattr(refused, "code", 0) not in (g.FORKED, g.CLOSED, g.BAD_HANDLE):
-                raise
-
-    def take_call(self, text):
-        """Hands a call on; never waits."""
-        told = json.loads(text)
-        op, payload = told["op"], told["payload"]
-        if op == g.HOST_TOOL_CANCEL:
-            for calls in self._calls:
-                calls.cancel(payload.get("cancels"))
-        name = payload.get("name") if op == g.HOST_TOOL_CALL else None
-        them = list(reversed(self._calls))
-        found = next((calls for calls in them if calls.host.has(op, name)), them[0] if them else None)
-        if found is not None:
-            found.take(told)
-
-
-# `_joining` is for the list of those who answer, `_declaring` for what they declare; the latter is taken first.
-_joining, _declaring = threading.Lock(), threading.RLock()
-
-
-def _fresh_locks():
-    """In a child of a fork: another thread may have held them."""
-    global _joining, _declaring
-    _joining, _declaring = threading.Lock(), threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fresh_locks)
-
-
-class _Threads:
-    """Threads for calls, up to so many. The end of the interpreter does not wait for one that goes on."""
-
-    def __init__(self, most, name):
-        self._most, self._name, self._made, self._lock = most, name, 0, threading.Lock()
-        self._jobs, self._idle = queue.SimpleQueue(), threading.Semaphore(0)
-
-    def submit(self, work, *given):
-        self._jobs.put((work, given))
-        with self._lock:
-            if not self._idle.acquire(blocking=False) and self._made < self._most:
-                threading.Thread(target=self._serve, name=f"{self._name}_{self._made}", daemon=True).start()
-                self._made += 1
-
-    def _serve(self):
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                return self._jobs.put(None)
-            try:
-                job[0](*job[1])
-            except BaseException:  # one call that fails takes no thread from those that follow
-                LOG.exception("a call to the host could not be answered")
-            del job
-            self._idle.release()
-
-    def end(self):
-        self._jobs.put(None)
-
-
 class Calls:
-    """The calls of one engine to one host, on threads of their own; in a forked child another one is made."""
+    """The calls of one engine to one host, on threads of their own; in a forked child another one is made. ``async def`` functions run on
+    ``loop``; without one they have a loop for each call."""
 
     def __init__(self, host, engine, loop=None, studio=None):
-        self.host, self._engine, self._loop = host, engine, loop
+        self.host, self._engine, self.loop = host, engine, loop
         self._studio = weakref.ref(studio) if studio is not None else None
         self._running, self._pools, self._lock, self._closed = {}, {}, threading.Lock(), False
-
-    def use_loop(self, loop):
-        """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
-        self._loop = loop
-
-    def use_host(self, host):
-        """Has another host answer from now on."""
-        self.host = host
 
     def is_left(self):
         """Whether its studio is gone and nothing runs here."""
@@ -297,7 +166,7 @@ class Calls:
             if not self._closed:
                 self._running[call.id] = call
                 # Threads for each op: who may enter does not wait behind tools and models that take their time.
-                pool = self._pools.get(call.op) or self._pools.setdefault(call.op, _Threads(self.host.workers, f"wfstudio-{call.op}"))
+                pool = self._pools.get(call.op) or self._pools.setdefault(call.op, Threads(self.host.workers, f"wfstudio-{call.op}"))
                 with contextlib.suppress(RuntimeError):  # the interpreter ends
                     pool.submit(self._answer, call)
                 return
@@ -318,12 +187,13 @@ class Calls:
             self._running.pop(call.id, None)
         if call.op in g.UNANSWERED:
             return
-        try:
-            self._engine.complete_host_call(call.id, ok, answer)
-        except StudioError as refused:
-            if getattr(refused, "code", 0) == g.INVALID:
-                self._give_up(call)
-            # Otherwise nobody waits for it any more.
+        with contextlib.suppress(StudioError):  # nobody waits for it any more
+            try:
+                self._engine.complete_host_call(call.id, ok, answer)
+            except StudioError as refused:
+                if getattr(refused, "code", 0) == g.INVALID:
+                    # The call ends with that, instead of waiting for its time to be over.
+                    self._engine.complete_host_call(call.id, 0, _unwritten(call, "the engine does not read it"))
 
     def _result(self, call):
         _current.set(call)
@@ -350,13 +220,13 @@ class Calls:
                 raise
             return await work
 
-        if self._loop is None or self._loop.is_closed():
+        if self.loop is None or self.loop.is_closed():
             try:
                 return asyncio.run(_with(call, run()))
             finally:
                 # One that was cancelled before its first step was never awaited.
                 getattr(work, "close", int)()
-        call.task = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        call.task = asyncio.run_coroutine_threadsafe(run(), self.loop)
         if call.cancelled.is_set():
             call.task.cancel()
         return call.task.result()
@@ -379,24 +249,11 @@ class Calls:
     def _chunk(self, call, chunk):
         self._engine.complete_host_call(call.id, 2, json.dumps(chunk))
 
-    def _give_up(self, call):
-        """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
-        try:
-            self._engine.complete_host_call(call.id, 0, _unwritten(call, "the engine does not read it"))
-        except StudioError:
-            pass
-
 
 async def _with(call, work):
     """Runs on a loop of the call's own, so that a cancel reaches it."""
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-
-    class Handle:
-        @staticmethod
-        def cancel():
-            loop.call_soon_threadsafe(task.cancel)
-
-    call.task = Handle
+    call.task = types.SimpleNamespace(cancel=lambda: loop.call_soon_threadsafe(task.cancel))
     if call.cancelled.is_set():
         task.cancel()
     return await task

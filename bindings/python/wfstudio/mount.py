@@ -1,7 +1,23 @@
 """Owns how a studio is put into the applications of frameworks: both prefixes at once, marks that see the framework's own request."""
 
+import os
 
 from . import asgi, wsgi
+
+
+def prefixes(config):
+    """What the paths of pages and routes begin with, by the configuration alone; its variables win."""
+
+    def key(path, variable):
+        value = config
+        for part in path.split("."):
+            value = (value or {}).get(part)
+        return os.environ.get(variable) or value
+
+    adapters = key("stream_adapters.route_prefix", "STUDIO_STREAM_ADAPTERS_PREFIX") or "api/studio"
+    found = [key("route_prefix", "STUDIO_ROUTE_PREFIX") or "studio", adapters]
+    found.append(key("usage.export.route_prefix", "STUDIO_USAGE_EXPORT_PREFIX") or adapters)
+    return list(dict.fromkeys("/" + one.strip("/") if one.strip("/") else "" for one in found))
 
 
 def mount(app, studio, marks):

@@ -1,20 +1,20 @@
 """Owns a studio as an application holds it: dictionaries in and out, tools by decorators, and a process that may fork."""
 
 import asyncio
-import atexit
-import concurrent.futures.thread  # noqa: F401  (its end has to be registered before ours)
 import contextlib
 import json
 import os
-import threading
 import typing
 import weakref
 
 from . import _generated as g
 from ._door import StudioEngine
 from ._errors import Failed
+from ._process import Lock, at_end
+from ._sharing import Hosts
 from ._waiter import LoopReader, Reader, blocks
-from .host import Calls, Host, Hosts
+from .events import Events, Frames
+from .host import Calls, Host
 
 if typing.TYPE_CHECKING:
     from .types import RunEvent
@@ -22,64 +22,6 @@ if typing.TYPE_CHECKING:
 CLOSE_SECONDS = 10.0
 # When an application or the interpreter ends: whoever asked for it waits.
 END_SECONDS = 5.0
-
-
-class Event(typing.NamedTuple):
-    """One event of a run: its name and its members."""
-
-    name: str
-    data: dict
-
-
-class Frames:
-    """Cuts the bytes of a stream into events."""
-
-    def __init__(self):
-        self._rest = b""
-
-    def of(self, batch):
-        *frames, self._rest = (self._rest + batch).split(b"\n\n")
-        for frame in frames:
-            fields = dict(line.split(b": ", 1) for line in frame.split(b"\n") if b": " in line)
-            if b"event" in fields:
-                yield Event(fields[b"event"].decode(), json.loads(fields[b"data"]))
-
-
-class Events:
-    """The events of a run, for a ``for`` loop; leaving it lets the stream go, and the run goes on."""
-
-    def __init__(self, reader):
-        self._reader = reader
-        self._told = self._tell()
-
-    def _tell(self):
-        frames = Frames()
-        try:
-            for batch in self._reader.pieces():
-                yield from frames.of(batch)
-        finally:
-            self._reader.close()
-
-    def __iter__(self) -> "typing.Iterator[RunEvent]":
-        return self._told
-
-    def __next__(self) -> "RunEvent":
-        return next(self._told)
-
-    def __enter__(self) -> "Events":
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def cancel(self):
-        """Cancels the run; its end is told."""
-        self._reader.stream.cancel()
-
-    def close(self):
-        """Lets the stream go."""
-        self._told.close()
-        self._reader.close()
 
 
 class _Opened(typing.NamedTuple):
@@ -105,7 +47,7 @@ class Studio:
     def __init__(self, config=None, host=None, name=None, **keys):
         self._keys = {**(config or {}), **keys}
         # Without a configuration it is the engine of that name as it is.
-        self._config, self._name, self._lock = json.dumps(self._keys) if self._keys else "", name, threading.RLock()
+        self._config, self._name, self._lock = json.dumps(self._keys) if self._keys else "", name, Lock()
         self._opened, self._began, self._closed = None, 0, False
         self._classes, self._loop = [], None
         self.host = host or Host()
@@ -127,8 +69,7 @@ class Studio:
         self._opened = _Opened(os.getpid(), engine, Hosts.of(engine).add(Calls(self.host, engine, self._loop, self)))
 
     def _declare(self):
-        declaration = self.host.declaration()
-        if declaration["ops"] or any(declaration[key] for key in ("tools", "schemas", "classes")):
+        if any(self.host.declaration().values()):
             self._opened.engine.hosts.declare()
 
     @property
@@ -170,7 +111,7 @@ class Studio:
     def set_host(self, host):
         """Has another host answer; see ``Host``. One host may answer several studios."""
         self.host = host
-        self._opened.calls.use_host(host)
+        self._opened.calls.host = host
         self._opened.engine.hosts.declare()
         self._listen(host)
 
@@ -254,7 +195,7 @@ class Studio:
         opened = self.live()
         if self._loop is None or self._loop.is_closed():
             self._loop = asyncio.get_running_loop()
-            opened.calls.use_loop(self._loop)
+            opened.calls.loop = self._loop
         return opened
 
     def trace(self, trace_id, **request):
@@ -295,17 +236,9 @@ class Studio:
 
     def prefixes(self):
         """What the paths of pages and routes begin with. The engine is not used for it: it may be mounted before a fork."""
-        adapters = self._key("stream_adapters.route_prefix", "STUDIO_STREAM_ADAPTERS_PREFIX") or "api/studio"
-        found = [self._key("route_prefix", "STUDIO_ROUTE_PREFIX") or "studio", adapters]
-        found.append(self._key("usage.export.route_prefix", "STUDIO_USAGE_EXPORT_PREFIX") or adapters)
-        return list(dict.fromkeys("/" + one.strip("/") if one.strip("/") else "" for one in found))
+        from .mount import prefixes
 
-    def _key(self, path, variable):
-        """A key of the configuration; its variable wins."""
-        value = self._keys
-        for part in path.split("."):
-            value = (value or {}).get(part)
-        return os.environ.get(variable) or value
+        return prefixes(self._keys)
 
     def mount(self, app, user=None, gate=None, tenant=None, authorized=None, base_url=None):
         """Puts pages and routes into an application: FastAPI, Starlette, Quart, Flask. The marks are values, or functions of the
@@ -318,12 +251,6 @@ class Studio:
 _studios = weakref.WeakSet()
 
 
-def _fresh_locks():
-    """In a child of a fork: another thread may have held them."""
-    for studio in _studios:
-        studio._lock = threading.RLock()
-
-
 def _end():
     """The interpreter ends: tools may still answer, then those that run are told to end."""
     for studio in list(_studios):
@@ -331,8 +258,4 @@ def _end():
             studio.shutdown(END_SECONDS)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fresh_locks)
-# Before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it. What was registered
-# last ends first.
-getattr(threading, "_register_atexit", atexit.register)(_end)
+at_end(_end)

@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 use super::super::fault::{Code, Fault};
 use super::super::fork;
 use super::wakeup::Wakeup;
-use super::deadline::deadline;
 use super::callback::may_wait;
 use super::stream_state::{Behind, Leaving, StreamState};
 use super::engine::Engine;
@@ -130,25 +129,8 @@ impl Stream {
         self.not_pushed()?;
         let mut reader = self.reader()?;
         self.not_pushed()?;
-        let until = deadline(timeout_ms);
-        loop {
-            self.wakeup.hush();
-            if timeout_ms == 0 {
-                self.wakeup.look();
-            }
-            if let Poll::Ready(next) = self.look(&mut reader, most)? {
-                self.wakeup.settle(true);
-                return Ok(next);
-            }
-            self.wakeup.settle(false);
-            if timeout_ms == 0 {
-                self.wakeup.empty();
-                return Ok(Next::TimedOut);
-            }
-            if !self.wakeup.listen(until) {
-                return Ok(Next::TimedOut);
-            }
-        }
+        let next = self.wakeup.read(timeout_ms, || self.look(&mut reader, most))?;
+        Ok(next.unwrap_or(Next::TimedOut))
     }
 
     fn not_pushed(&self) -> Result<(), Fault> {

@@ -2,13 +2,14 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
+use super::deadline::deadline;
 use super::descriptor::{self, ReadableDescriptor};
 use super::ready_streams::Notification;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, OnceLock};
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
 #[derive(Default)]
@@ -126,6 +127,30 @@ impl Wakeup {
         true
     }
 
+    /// One read: looks until something is there; none when the time is over. Of a read that does not wait and finds nothing, what comes later
+    /// is news.
+    pub(super) fn read<T, E>(&self, timeout_ms: i32, mut look: impl FnMut() -> Result<Poll<T>, E>) -> Result<Option<T>, E> {
+        let until = deadline(timeout_ms);
+        loop {
+            self.hush();
+            if timeout_ms == 0 {
+                self.look();
+            }
+            if let Poll::Ready(found) = look()? {
+                self.settle(true);
+                return Ok(Some(found));
+            }
+            self.settle(false);
+            if timeout_ms == 0 {
+                self.empty();
+                return Ok(None);
+            }
+            if !self.listen(until) {
+                return Ok(None);
+            }
+        }
+    }
+
     /// A descriptor that is readable while there may be something; owned by the wakeup, made on first demand. -1 where there is none.
     pub(super) fn descriptor(&self) -> std::io::Result<i32> {
         let mut state = self.state.lock();
@@ -170,7 +195,6 @@ mod tests {
     use std::io::Read as _;
     use std::os::fd::FromRawFd as _;
 
-    use super::super::deadline::deadline;
     use super::*;
 
     /// The wakeup's own descriptor, not to be closed.

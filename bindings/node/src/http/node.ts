@@ -133,7 +133,12 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
   response.statusCode = told.status;
   const headers = new Map<string, string[]>();
   for (const [name, value] of told.headers) headers.set(name, [...(headers.get(name) ?? []), toWire(value)]);
-  for (const [name, values] of headers) response.setHeader(name, values.length === 1 ? values[0]! : values);
+  for (const [name, values] of headers) {
+    // What the application has set before is replaced; only `vary` adds up.
+    const before = name.toLowerCase() === 'vary' ? [response.getHeader(name) ?? []].flat() : [];
+    const all = [...before.map(String), ...values];
+    response.setHeader(name, all.length === 1 ? all[0]! : all);
+  }
   if (request.method === 'HEAD' || told.status === 204 || told.status === 304) {
     told.close();
     response.end();

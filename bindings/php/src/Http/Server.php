@@ -111,7 +111,8 @@ final class Server
             header_remove($name);
         }
         http_response_code($exchange->status);
-        $seen = ['set-cookie' => true];
+        // What the application has set is replaced; these add up.
+        $seen = ['set-cookie' => true, 'vary' => true];
         foreach ($exchange->headers as [$name, $value]) {
             header("$name: $value", !isset($seen[strtolower($name)]));
             $seen[strtolower($name)] = true;

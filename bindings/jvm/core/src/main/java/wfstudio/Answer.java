@@ -20,8 +20,8 @@ final class Answer implements AutoCloseable {
     private final long handle;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition rung = lock.newCondition();
-    private boolean news = true;
-    private Runnable listener;
+    private volatile boolean news = true;
+    private volatile Runnable listener;
     private volatile boolean ended;
     private volatile boolean closed;
 
@@ -32,15 +32,14 @@ final class Answer implements AutoCloseable {
 
     /** Something came: whoever waits looks. */
     void ring() {
-        Runnable told;
         lock.lock();
         try {
             news = true;
             rung.signalAll();
-            told = listener;
         } finally {
             lock.unlock();
         }
+        Runnable told = listener;
         if (told != null) {
             told.run();
         }
@@ -48,12 +47,8 @@ final class Answer implements AutoCloseable {
 
     /** Has every news told from now on, and once at once; the listener must not wait. */
     void onNews(Runnable told) {
-        lock.lock();
-        try {
-            listener = told;
-        } finally {
-            lock.unlock();
-        }
+        listener = told;
+        // What came before that is seen by this.
         told.run();
     }
 
@@ -69,7 +64,7 @@ final class Answer implements AutoCloseable {
             }
             int code = engine.door.streamNextBatch(handle, 0, 0, buffer);
             if (code == Abi.HOST_CALL) {
-                engine.fetched(buffer.bytes);
+                engine.news.calls.accept(buffer.bytes);
             } else if (code == Abi.TIMEOUT) {
                 return null;
             } else if (code == Abi.END) {
@@ -90,12 +85,8 @@ final class Answer implements AutoCloseable {
     /** The next piece, waited for. */
     Piece next() {
         while (true) {
-            lock.lock();
-            try {
-                news = false;
-            } finally {
-                lock.unlock();
-            }
+            // What comes behind this is news, whether the look sees it or not.
+            news = false;
             Piece piece = poll();
             if (piece != null) {
                 return piece;
@@ -132,17 +123,13 @@ final class Answer implements AutoCloseable {
         }
     }
 
-    boolean isClosed() {
-        return closed && !ended;
-    }
-
     @Override
     public void close() {
         if (closed) {
             return;
         }
         closed = true;
-        engine.forget(handle);
+        engine.news.forget(handle);
         engine.door.streamClose(handle);
         ring();
     }

@@ -18,8 +18,30 @@ interface Door {
     /** Opens an engine. `config` is a JSON object and may be empty; environment variables override it. The engine starts its threads and opens its files at the first use, so it can be opened before a fork and used after it. */
     int engineOpen(byte[] config, long[] out, Buffer err);
 
+    /** The same; gives what was made, or throws why it was not. */
+    default long engineOpen(byte[] config) {
+        long[] out = new long[1];
+        Buffer err = new Buffer();
+        int code = engineOpen(config, out, err);
+        if (code < 0) {
+            throw StudioException.of(code, err.bytes);
+        }
+        return out[0];
+    }
+
     /** Returns the engine of this name in the process. The first call opens it with its configuration. Later calls return the same engine until it is closed. They pass the same configuration or none; another one is refused with `STUDIO_CONFLICT`, so that two applications in one process never get each other's data. */
     int engineShared(String shared, byte[] config, long[] out, Buffer err);
+
+    /** The same; gives what was made, or throws why it was not. */
+    default long engineShared(String shared, byte[] config) {
+        long[] out = new long[1];
+        Buffer err = new Buffer();
+        int code = engineShared(shared, config, out, err);
+        if (code < 0) {
+            throw StudioException.of(code, err.bytes);
+        }
+        return out[0];
+    }
 
     /** Closes an engine: ends its streams, waits for callbacks that are running, and releases its runs so that another engine can take them over. It takes at most `timeout_ms`. Until it returns, other threads can complete calls that the host is working on. Calls that are not completed stay open in the log of their run, and the engine that takes the run over finds them there. */
     int engineClose(long engine, int timeoutMs);
@@ -38,6 +60,17 @@ interface Door {
 
     /** Starts a request and returns immediately. `op` is `http` (`request` is the head of `studio_http`, `body` is its body), `run`, `resume`, or any operation of `studio_call`. The stream returns `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), then `STUDIO_HEAD` once, then `STUDIO_OK` with parts of the body, and at last `STUDIO_END`; or a negative code with a problem document. If the stream is closed before the head, the request is cancelled. A run that already exists continues, unless it was started with `"on_disconnect": "cancel"`. This function may be called inside callbacks. */
     int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err);
+
+    /** The same; gives what was made, or throws why it was not. */
+    default long start(long engine, String op, byte[] request, byte[] body) {
+        long[] out = new long[1];
+        Buffer err = new Buffer();
+        int code = start(engine, op, request, body, out, err);
+        if (code < 0) {
+            throw StudioException.of(code, err.bytes);
+        }
+        return out[0];
+    }
 
     /** Returns the handles of streams with new data: `*count` handles, at most `room`. The handle 0 means that calls to the host wait for `studio_host_next`. Each stream is reported once. It is reported again only after `next` (for 0: `studio_host_next`) with a timeout of 0 returned `STUDIO_TIMEOUT`. One waiting thread can therefore serve all streams of an engine. `timeout_ms`: 0 returns immediately, a negative value waits without limit. A handle can be reported before the function that opens its stream returns on another thread. */
     int ready(long engine, int timeoutMs, long[] handles, long[] count);

@@ -4,6 +4,7 @@ package wfstudio;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -57,20 +58,15 @@ public final class Event {
     static List<Event> read(byte[] frames) {
         List<Event> events = new ArrayList<>();
         for (String frame : new String(frames, StandardCharsets.UTF_8).split("\n\n")) {
-            String id = null;
-            String name = null;
-            String data = "";
+            Map<String, String> fields = new HashMap<>();
             for (String line : frame.split("\n")) {
-                if (line.startsWith("event: ")) {
-                    name = line.substring(7);
-                } else if (line.startsWith("data: ")) {
-                    data = line.substring(6);
-                } else if (line.startsWith("id: ")) {
-                    id = line.substring(4);
+                int colon = line.indexOf(": ");
+                if (colon > 0) {
+                    fields.put(line.substring(0, colon), line.substring(colon + 2));
                 }
             }
-            if (name != null) {
-                events.add(new Event(id, name, data));
+            if (fields.containsKey("event")) {
+                events.add(new Event(fields.get("id"), fields.get("event"), fields.getOrDefault("data", "")));
             }
         }
         return events;

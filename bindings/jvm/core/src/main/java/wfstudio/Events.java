@@ -8,20 +8,16 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** The events of a run. They are read once: by a loop, by {@link #poll}, or by one subscriber. Close it when it is left before its end. */
 public final class Events implements Iterable<Event>, Flow.Publisher<Event>, AutoCloseable {
-    private final Engine engine;
     private final Answer answer;
     private final Deque<Event> read = new ArrayDeque<>();
     private final AtomicBoolean subscribed = new AtomicBoolean();
     private boolean over;
 
     /** Waits until the run is taken; what refuses it is thrown here. */
-    Events(Engine engine, Answer answer) {
-        this.engine = engine;
+    Events(Answer answer) {
         this.answer = answer;
         try {
             take(answer.next());
@@ -56,6 +52,14 @@ public final class Events implements Iterable<Event>, Flow.Publisher<Event>, Aut
             take(piece);
         }
         return read.poll();
+    }
+
+    /** Finds out whether the end is there while nobody wants an event. */
+    void lookForEnd() {
+        Answer.Piece piece = read.isEmpty() && !over ? answer.poll() : null;
+        if (piece != null) {
+            take(piece);
+        }
     }
 
     /** True when all events were read. */
@@ -107,100 +111,13 @@ public final class Events implements Iterable<Event>, Flow.Publisher<Event>, Aut
     /** Gives the events to one subscriber, as many as it asks for, on threads of the studio. Cancelling the subscription closes the stream. */
     @Override
     public void subscribe(Flow.Subscriber<? super Event> subscriber) {
-        if (!subscribed.compareAndSet(false, true)) {
-            subscriber.onSubscribe(new Flow.Subscription() {
-                @Override
-                public void request(long more) {}
-
-                @Override
-                public void cancel() {}
-            });
+        EventSubscription subscription = new EventSubscription(this, subscriber);
+        if (subscribed.compareAndSet(false, true)) {
+            subscriber.onSubscribe(subscription);
+            answer.onNews(subscription::wake);
+        } else {
+            subscriber.onSubscribe(EventSubscription.NONE);
             subscriber.onError(new IllegalStateException("the events of a run have one subscriber"));
-            return;
-        }
-        Subscription subscription = new Subscription(subscriber);
-        subscriber.onSubscribe(subscription);
-        answer.onNews(subscription::wake);
-    }
-
-    private final class Subscription implements Flow.Subscription, Runnable {
-        private final Flow.Subscriber<? super Event> subscriber;
-        private final AtomicLong wanted = new AtomicLong();
-        private final AtomicInteger wakes = new AtomicInteger();
-        private volatile IllegalArgumentException refused;
-        private volatile boolean done;
-
-        Subscription(Flow.Subscriber<? super Event> subscriber) {
-            this.subscriber = subscriber;
-        }
-
-        @Override
-        public void request(long more) {
-            if (more <= 0) {
-                refused = new IllegalArgumentException("a subscriber asks for one event or more");
-            } else {
-                wanted.updateAndGet(before -> before + more < 0 ? Long.MAX_VALUE : before + more);
-            }
-            wake();
-        }
-
-        @Override
-        public void cancel() {
-            done = true;
-            Events.this.close();
-        }
-
-        /** Has the events handed on; one thread at a time does. */
-        void wake() {
-            if (!done && wakes.getAndIncrement() == 0) {
-                engine.threads.execute(this);
-            }
-        }
-
-        @Override
-        public void run() {
-            int seen = 1;
-            do {
-                try {
-                    hand();
-                } catch (Throwable failure) {
-                    fail(failure);
-                }
-                seen = wakes.addAndGet(-seen);
-            } while (seen != 0);
-        }
-
-        private void hand() {
-            if (refused != null) {
-                throw refused;
-            }
-            while (!done && wanted.get() > 0) {
-                Event event = poll();
-                if (event == null) {
-                    break;
-                }
-                wanted.decrementAndGet();
-                subscriber.onNext(event);
-            }
-            // The end is told without being asked for.
-            if (!done && read.isEmpty() && !over && wanted.get() == 0) {
-                Answer.Piece piece = answer.poll();
-                if (piece != null) {
-                    take(piece);
-                }
-            }
-            if (!done && isOver()) {
-                done = true;
-                subscriber.onComplete();
-            }
-        }
-
-        private void fail(Throwable failure) {
-            if (!done) {
-                done = true;
-                Events.this.close();
-                subscriber.onError(failure);
-            }
         }
     }
 }

@@ -7,14 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
 /** What the engine asks, and how it is answered. */
 public final class HostCall {
-    private static final int LONGEST = 10_000;
-
     private final HostCalls calls;
     private final long id;
     private final String op;
@@ -165,33 +162,17 @@ public final class HostCall {
         try {
             answer(1, Json.write(result));
         } catch (Throwable unwritable) { // also a stack or a memory that is too small for it
-            unwritten(text(unwritable));
+            unwritten(Failures.text(unwritable));
         }
     }
 
-    /** The function returned, and its result was not taken. A tool that ran must not look like one that failed: whoever reads that calls it again. */
+    /** The function returned, and its result was not taken. */
     void unwritten(String why) {
-        if (Names.HostOp.TOOL_CALL.equals(op)) {
-            String message = "the tool ran, but its result could not be written as JSON (" + why
-                + "): return texts without halves of characters, finite numbers, lists, maps and records, at most 16 MiB";
-            answer(0, Json.write(Map.of("message", cut(message), "ran", true)));
-        } else {
-            answer(0, Json.write(Map.of("message", cut("the answer could not be written as JSON: " + why))));
-        }
+        answer(0, Failures.unwritten(op, why));
     }
 
     void fail(Throwable thrown) {
-        Throwable failure = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-        answer(0, Json.write(Map.of("message", cut(text(failure)))));
-    }
-
-    private static String text(Throwable failure) {
-        String kind = failure.getClass().getSimpleName();
-        try {
-            return failure instanceof HostFailure ? String.valueOf(failure.getMessage()) : kind + ": " + failure.getMessage();
-        } catch (Throwable broken) { // its own text fails
-            return kind;
-        }
+        answer(0, Failures.told(thrown));
     }
 
     /** The call was not taken by who was to work on it; without effect when it has begun all the same. */
@@ -203,15 +184,6 @@ public final class HostCall {
             answered = true;
         }
         fail(new HostFailure(why));
-    }
-
-    private static String cut(String message) {
-        return whole(message.length() > LONGEST ? message.substring(0, LONGEST) : message);
-    }
-
-    /** Without halves of characters. */
-    private static String whole(String text) {
-        return new String(text.getBytes(java.nio.charset.StandardCharsets.UTF_8), java.nio.charset.StandardCharsets.UTF_8);
     }
 
     private void answer(int ok, String text) {

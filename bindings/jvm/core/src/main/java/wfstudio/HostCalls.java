@@ -15,7 +15,6 @@ import java.util.concurrent.Executor;
 /** The application's side of one engine. */
 final class HostCalls {
     private static final System.Logger LOG = System.getLogger("wfstudio");
-    private static final Set<String> UNANSWERED = Set.of(Names.HostOp.TOOL_CANCEL, Names.HostOp.LOG);
 
     private final Engine engine;
     private final Executor tools;
@@ -28,36 +27,44 @@ final class HostCalls {
     /** `tools` is where tools work; the gate, secrets and the rest have the studio's own threads, so that they do not wait behind them. */
     HostCalls(Engine engine, Executor tools) {
         this.engine = engine;
-        this.tools = tools == null ? engine.threads : tools;
-        engine.calls(this::take);
+        this.tools = tools == null ? Threads.SHARED : tools;
+        engine.news.calls = this::take;
     }
 
     synchronized void tool(Tool tool, HostFunction function) {
-        functions.put(tool.name(), function);
-        put(declared, tool.name(), tool);
+        Runnable back = put(functions, tool.name(), function);
+        declare(back, put(declared, tool.name(), tool));
     }
 
     synchronized void answer(String op, HostFunction function) {
-        put(answers, op, function);
+        declare(put(answers, op, function));
     }
 
     synchronized void schemas(Map<String, ?> named) {
+        Map<String, ?> before = schemas;
         schemas = named;
-        declare();
+        declare(() -> schemas = before);
+    }
+
+    /** Gives what puts back the one that was there before. */
+    private static <V> Runnable put(Map<String, V> all, String name, V one) {
+        V before = all.put(name, one);
+        return () -> all.compute(name, (same, now) -> before);
     }
 
     /** What is refused is taken back: later declarations are not to be refused for it. */
-    private <V> void put(Map<String, V> all, String name, V one) {
-        V before = all.put(name, one);
+    private void declare(Runnable... back) {
         try {
-            declare();
-        } catch (RuntimeException refused) {
-            all.computeIfPresent(name, (same, now) -> before);
+            engine.declare(declaration());
+        } catch (Throwable refused) {
+            for (Runnable one : back) {
+                one.run();
+            }
             throw refused;
         }
     }
 
-    private void declare() {
+    private String declaration() {
         Set<String> ops = new LinkedHashSet<>();
         if (!declared.isEmpty()) {
             ops.add(Names.HostOp.TOOL_CALL);
@@ -70,7 +77,7 @@ final class HostCalls {
         declaration.put("ops", ops);
         declaration.put("tools", tools);
         declaration.put("schemas", schemas);
-        engine.declare(Json.write(declaration));
+        return Json.write(declaration);
     }
 
     /** Hands a call on; on the thread that waits for news. */
@@ -82,7 +89,7 @@ final class HostCalls {
         if (Names.HostOp.TOOL_CANCEL.equals(op)) {
             HostCall cancelled = payload.get("cancels") instanceof Number id ? open.get(id.longValue()) : null;
             if (cancelled != null) {
-                engine.threads.execute(cancelled::cancel);
+                Threads.SHARED.execute(cancelled::cancel);
             }
             if (!answers.containsKey(op)) {
                 return;
@@ -98,7 +105,7 @@ final class HostCalls {
         }
         open.put(id, taken);
         try {
-            (isTool ? tools : engine.threads).execute(() -> taken.run(function));
+            (isTool ? tools : Threads.SHARED).execute(() -> taken.run(function));
         } catch (Throwable full) { // also no memory for a thread
             taken.refuse("the application takes no more calls: " + full.getMessage());
         }
@@ -106,7 +113,7 @@ final class HostCalls {
 
     void answered(long id, int ok, String text) {
         HostCall call = open.remove(id);
-        if (call != null && UNANSWERED.contains(call.op())) {
+        if (call != null && Names.HostOp.UNANSWERED.contains(call.op())) {
             return;
         }
         if (complete(id, ok, text) == Abi.INVALID && ok == 1 && call != null) {

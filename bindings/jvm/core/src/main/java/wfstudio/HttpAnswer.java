@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP answer. Close it when its body is not read to its end. */
 public final class HttpAnswer implements AutoCloseable {
@@ -19,14 +18,12 @@ public final class HttpAnswer implements AutoCloseable {
         void end(Throwable failure);
     }
 
-    private final Engine engine;
     private final Answer answer;
     private final Map<String, Object> head;
     private Answer.Piece first;
     private boolean beforeBody;
 
-    HttpAnswer(Engine engine, Answer answer) {
-        this.engine = engine;
+    HttpAnswer(Answer answer) {
         this.answer = answer;
         try {
             head = Json.object(new String(answer.head(), StandardCharsets.UTF_8));
@@ -38,7 +35,6 @@ public final class HttpAnswer implements AutoCloseable {
     }
 
     private HttpAnswer(Map<String, Object> head) {
-        engine = null;
         answer = null;
         this.head = head;
     }
@@ -122,8 +118,7 @@ public final class HttpAnswer implements AutoCloseable {
 
     /** Hands the body on, piece by piece as they come, on threads of the studio; none is kept while nothing comes. */
     public void handOn(Sink sink) {
-        Pump pump = new Pump(sink);
-        answer.onNews(pump::wake);
+        answer.onNews(new Pump(sink).turns::ask);
     }
 
     /** The next piece of the body, waited for; null at its end. */
@@ -153,35 +148,19 @@ public final class HttpAnswer implements AutoCloseable {
         }
     }
 
-    private final class Pump implements Runnable {
+    private final class Pump {
         private final Sink sink;
-        private final AtomicInteger wakes = new AtomicInteger();
+        private final Turns turns = new Turns(this::pass);
         private boolean done;
 
         Pump(Sink sink) {
             this.sink = sink;
         }
 
-        void wake() {
-            if (wakes.getAndIncrement() == 0) {
-                engine.threads.execute(this);
-            }
-        }
-
-        @Override
-        public void run() {
-            int seen = 1;
-            do {
-                if (!done) {
-                    pass();
-                }
-                seen = wakes.addAndGet(-seen);
-            } while (seen != 0);
-        }
-
         private void pass() {
             try {
-                for (byte[] piece = poll(); !done; piece = poll()) {
+                while (!done) {
+                    byte[] piece = poll();
                     if (piece == null) {
                         done = true;
                         sink.end(null);

@@ -39,8 +39,8 @@ final class JdkMount {
         Asked asked = new Asked(exchange);
         HttpAnswer answer = mount.answer(asked);
         try {
-            // What a filter has set is replaced, not repeated.
-            answer.headers().forEach(header -> exchange.getResponseHeaders().remove(header.getKey()));
+            // What a filter has set is replaced, not repeated; only `Vary` adds up.
+            answer.headers().stream().map(Map.Entry::getKey).filter(name -> !name.equalsIgnoreCase("vary")).forEach(exchange.getResponseHeaders()::remove);
             for (Map.Entry<String, String> header : answer.headers()) {
                 if (!header.getKey().equalsIgnoreCase("content-length")) {
                     exchange.getResponseHeaders().add(header.getKey(), header.getValue());

@@ -48,6 +48,8 @@ public final class Names {
         public static final String PROVIDER_RERANK = "provider.rerank";
         public static final String USAGE_RECORDED = "usage.recorded";
         public static final String LOG = "log";
+        /** Of these, what no answer is expected to. */
+        static final java.util.Set<String> UNANSWERED = java.util.Set.of(TOOL_CANCEL, LOG);
 
         private HostOp() {}
     }

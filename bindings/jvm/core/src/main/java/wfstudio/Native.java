@@ -28,19 +28,18 @@ final class Native {
                 Runtime.getRuntime().addShutdownHook(leaving);
                 hook = leaving;
             } catch (IllegalStateException leavingAlready) {
-                System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, "opened while the process ends");
+                // Opened while the process ends: no hook is taken any more.
             }
         }
     }
 
     static synchronized void closed() {
-        engines--;
-        if (engines == 0 && hook != null) {
+        if (--engines == 0 && hook != null) {
             try {
                 Runtime.getRuntime().removeShutdownHook(hook);
                 hook = null;
             } catch (IllegalStateException leaving) {
-                System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, "closed while the process ends");
+                // Closed while the process ends: the hook runs all the same.
             }
         }
     }

@@ -2,12 +2,12 @@
 
 package wfstudio;
 
-import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -70,11 +70,8 @@ public final class Studio implements AutoCloseable {
     /** Asks the application for secrets, by name and tenant; null when there is none. */
     public Studio secrets(BiFunction<String, String, String> find) {
         return answer(Names.HostOp.SECRET_GET, call -> {
-            String value = find.apply((String) call.get("name"), call.tenant());
-            if (value == null) {
-                throw new HostFailure("no such secret");
-            }
-            return Map.of("value", value);
+            Optional<String> found = Optional.ofNullable(find.apply((String) call.get("name"), call.tenant()));
+            return Map.of("value", found.orElseThrow(() -> new HostFailure("no such secret")));
         });
     }
 
@@ -95,10 +92,7 @@ public final class Studio implements AutoCloseable {
     /** Registers classes with the contract {@link StudioWorkflow}, {@link StudioAgent} or {@link StudioTool}: they are listed and run, and nobody can write them in the studio. */
     public Studio register(Class<?>... classes) {
         for (Class<?> type : classes) {
-            if (List.of(StudioWorkflow.class, StudioAgent.class, StudioTool.class).stream().noneMatch(contract -> contract.isAssignableFrom(type))) {
-                throw new IllegalArgumentException(type.getName() + " has none of the contracts StudioWorkflow, StudioAgent, StudioTool");
-            }
-            register(type.getName(), definition(type));
+            register(type.getName(), Contracts.definition(type));
         }
         return this;
     }
@@ -109,29 +103,6 @@ public final class Studio implements AutoCloseable {
         return this;
     }
 
-    /** What `definition()` gives: static, or of a Kotlin companion. */
-    @SuppressWarnings("unchecked")
-    private static Map<String, ?> definition(Class<?> type) {
-        try {
-            Object companion = null;
-            java.lang.reflect.Method method;
-            try {
-                method = type.getDeclaredMethod("definition");
-            } catch (NoSuchMethodException withoutStatic) {
-                java.lang.reflect.Field field = type.getDeclaredField("Companion");
-                field.setAccessible(true);
-                companion = field.get(null);
-                method = companion.getClass().getDeclaredMethod("definition");
-            }
-            method.setAccessible(true);
-            return (Map<String, ?>) method.invoke(companion);
-        } catch (InvocationTargetException thrown) {
-            throw new IllegalArgumentException("definition() of " + type.getName() + " failed", thrown.getCause());
-        } catch (ReflectiveOperationException | NullPointerException | ClassCastException missing) {
-            throw new IllegalArgumentException(type.getName() + " has no static method definition() that returns a map", missing);
-        }
-    }
-
     /** One operation of {@link Names.Op}, such as {@code trace.list}. */
     public Map<String, Object> call(String op, Map<String, ?> request) {
         return Json.object(call(op, Json.write(request)));
@@ -139,7 +110,7 @@ public final class Studio implements AutoCloseable {
 
     /** The same with JSON. */
     public String call(String op, String request) {
-        try (Answer answer = engine.start(op, bytes(request), null)) {
+        try (Answer answer = engine.start(op, request, null)) {
             return new String(answer.head(), StandardCharsets.UTF_8);
         }
     }
@@ -151,14 +122,14 @@ public final class Studio implements AutoCloseable {
 
     /** Runs a {@code workflow} or a turn of an {@code agent}. */
     public Events run(Map<String, ?> request) {
-        return new Events(engine, engine.start(Names.Op.RUN, bytes(Json.write(request)), null));
+        return new Events(engine.start(Names.Op.RUN, Json.write(request), null));
     }
 
     /** Answers a pause and gives the events that follow. */
     public Events resume(String traceId, Map<String, ?> answer) {
         Map<String, Object> request = new LinkedHashMap<>(answer);
         request.put("trace_id", traceId);
-        return new Events(engine, engine.start(Names.Op.RESUME, bytes(Json.write(request)), null));
+        return new Events(engine.start(Names.Op.RESUME, Json.write(request), null));
     }
 
     /** The trace of a run. */
@@ -178,7 +149,7 @@ public final class Studio implements AutoCloseable {
 
     /** One HTTP request in the engine's own form; mounts use it. */
     public HttpAnswer http(Map<String, ?> head, byte[] body) {
-        return new HttpAnswer(engine, engine.start(Names.Op.HTTP, bytes(Json.write(head)), body));
+        return new HttpAnswer(engine.start(Names.Op.HTTP, Json.write(head), body));
     }
 
     /** The paths that the studio answers below: with the default configuration {@code /studio} and {@code /api/studio}. */
@@ -194,7 +165,7 @@ public final class Studio implements AutoCloseable {
 
     /** Where adapters may work: threads that may be kept as long as needed. */
     public Executor threads() {
-        return engine.threads;
+        return Threads.SHARED;
     }
 
     /** True once it was closed. */
@@ -211,9 +182,5 @@ public final class Studio implements AutoCloseable {
     /** The same within a time. */
     public void close(Duration limit) {
         engine.close(Math.toIntExact(Math.min(limit.toMillis(), Integer.MAX_VALUE)));
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
     }
 }

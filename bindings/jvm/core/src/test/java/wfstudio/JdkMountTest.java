@@ -4,6 +4,7 @@ package wfstudio;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
@@ -21,7 +22,10 @@ class JdkMountTest extends MountChecks {
     @Override
     protected AutoCloseable serve(Studio studio, int port) throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
-        studio.mount(server, MARKS);
+        studio.mount(server, MARKS.authorized(request -> {
+            request.unwrap(HttpExchange.class).getResponseHeaders().set("Vary", "Origin");
+            return null;
+        }));
         server.createContext("/own", exchange -> {
             exchange.sendResponseHeaders(200, 3);
             exchange.getResponseBody().write("own".getBytes());
@@ -29,6 +33,11 @@ class JdkMountTest extends MountChecks {
         });
         server.start();
         return () -> server.stop(0);
+    }
+
+    @Test
+    void whatTheApplicationSaysOfCachesIsKept() throws Exception {
+        varyAddsUp();
     }
 
     @Test

@@ -96,6 +96,14 @@ public abstract class MountChecks {
         }
     }
 
+    /** For servers that are told `Vary: Origin` before the studio answers: whoever keeps an asset has to know both. */
+    protected void varyAddsUp() throws Exception {
+        var asset = java.util.regex.Pattern.compile("assets/[^\"]+\\.js").matcher(get("/studio/workflows").body());
+        assertTrue(asset.find());
+        HttpResponse<String> answer = get("/studio/" + asset.group());
+        assertEquals(List.of(200, "Origin, accept-encoding"), List.of(answer.statusCode(), String.join(", ", answer.headers().allValues("vary"))));
+    }
+
     @Test
     void pathsThatBeginWithTheSameLettersAreNotTheStudios() throws Exception {
         for (String path : List.of("/studios", "/studio-x/workflows", "/studio.json", "/api/studios/workflows")) {

@@ -107,7 +107,15 @@ class RunTest {
     @Test
     void whatWasRefusedIsNotDeclaredAgain() {
         assertThrows(StudioException.class, () -> opened.studio.answer("gates", call -> null));
+        assertThrows(RuntimeException.class, () -> opened.studio.schemas(Map.of("odd", new Object())));
         opened.studio.tool(Tool.named("fine").input(Map.of("type", "object")), call -> "fine");
+    }
+
+    @Test
+    void aToolWhoseNewDeclarationIsRefusedStaysAsItWas() {
+        opened.answer(call -> "as before");
+        assertThrows(StudioException.class, () -> opened.studio.tool(Opened.tool().timeout(Duration.ofMillis(-1)), call -> "refused"));
+        assertTrue(result().text().contains("as before"), result().text());
     }
 
     @Test

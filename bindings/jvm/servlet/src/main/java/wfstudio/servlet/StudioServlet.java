@@ -48,8 +48,8 @@ public final class StudioServlet extends HttpServlet {
         boolean kept = false;
         try {
             response.setStatus(answer.status());
-            // What a filter has set is replaced, not repeated.
-            Set<String> seen = new HashSet<>();
+            // What a filter has set is replaced, not repeated; only `Vary` adds up.
+            Set<String> seen = new HashSet<>(Set.of("vary"));
             answer.headers().forEach(header -> set(response, header, seen.add(header.getKey())));
             byte[] body = answer.body();
             boolean alone = request.getMethod().equals("HEAD");

@@ -2,10 +2,14 @@
 
 package wfstudio.servlet;
 
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.EnumSet;
+import org.eclipse.jetty.ee10.servlet.FilterHolder;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee10.servlet.ServletHolder;
 import org.eclipse.jetty.http.UriCompliance;
@@ -13,6 +17,7 @@ import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.junit.jupiter.api.Test;
 import wfstudio.MountChecks;
 import wfstudio.Studio;
 
@@ -34,9 +39,20 @@ class JettyTest extends MountChecks {
             context.addServlet(holder, path);
         }
         context.addServlet(new ServletHolder(new Own()), "/own");
+        FilterHolder filter = new FilterHolder((Filter) (request, response, chain) -> {
+            ((HttpServletResponse) response).setHeader("Vary", "Origin");
+            chain.doFilter(request, response);
+        });
+        filter.setAsyncSupported(true);
+        context.addFilter(filter, "/*", EnumSet.of(DispatcherType.REQUEST));
         server.setHandler(context);
         server.start();
         return server::stop;
+    }
+
+    @Test
+    void whatTheApplicationSaysOfCachesIsKept() throws Exception {
+        varyAddsUp();
     }
 
     private static final class Own extends HttpServlet {

@@ -1,0 +1,43 @@
+"""Owns what a process does to those who live in it: locks after a fork, and the end of the interpreter."""
+
+import atexit
+import concurrent.futures.thread  # noqa: F401  (its end has to be registered before ours)
+import contextlib
+import os
+import threading
+import weakref
+
+_locks = weakref.WeakSet()
+
+
+class Lock:
+    """A lock that one thread may take several times. In the child of a fork it is free: another thread of the parent may have held it."""
+
+    def __init__(self):
+        self._free()
+        _locks.add(self)
+
+    def _free(self):
+        self._lock = threading.RLock()
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        with contextlib.suppress(RuntimeError):  # forked while it was held
+            self._lock.release()
+
+
+def _forked():
+    for lock in _locks:
+        lock._free()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def at_end(function):
+    """Has it called before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it. What was
+    registered last ends first."""
+    getattr(threading, "_register_atexit", atexit.register)(function)

@@ -1,0 +1,37 @@
+"""Owns the threads that calls to the host run on."""
+
+import logging
+import queue
+import threading
+
+LOG = logging.getLogger("wfstudio")
+
+
+class Threads:
+    """Threads for calls, up to so many. The end of the interpreter does not wait for one that goes on."""
+
+    def __init__(self, most, name):
+        self._most, self._name, self._made, self._lock = most, name, 0, threading.Lock()
+        self._jobs, self._idle = queue.SimpleQueue(), threading.Semaphore(0)
+
+    def submit(self, work, *given):
+        self._jobs.put((work, given))
+        with self._lock:
+            if not self._idle.acquire(blocking=False) and self._made < self._most:
+                threading.Thread(target=self._serve, name=f"{self._name}_{self._made}", daemon=True).start()
+                self._made += 1
+
+    def _serve(self):
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return self._jobs.put(None)
+            try:
+                job[0](*job[1])
+            except BaseException:  # one call that fails takes no thread from those that follow
+                LOG.exception("a call to the host could not be answered")
+            del job
+            self._idle.release()
+
+    def end(self):
+        self._jobs.put(None)
