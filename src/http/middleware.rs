@@ -75,8 +75,9 @@ async fn enter(
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
         Place::Export => {
-            export_prefix::check(studio.config(), &marks, at_home)?;
+            // A route that is off asks nobody.
             export_prefix::must_be_there(studio.config(), &area)?;
+            export_prefix::check(studio.config(), &marks, at_home)?;
             // Clients of other origins are for the host's CORS to allow: a browser asks before it sends JSON, but not before a body without a type.
             if super::call::content_type(request.headers()).as_deref() != Some("application/json") {
                 from_here(&request)?;

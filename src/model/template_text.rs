@@ -39,7 +39,7 @@ impl System {
     }
 }
 
-fn format_time(at: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn format_time(at: Timestamp, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_zoned(zone.clone());
     at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }

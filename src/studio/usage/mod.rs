@@ -4,6 +4,7 @@ pub(in crate::studio) mod query;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -12,6 +13,7 @@ use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use crate::error::{Error, Result};
 use crate::model::event::EntityKind;
+use crate::model::template_text::format_time;
 use crate::model::usage::show_picos;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
@@ -37,9 +39,9 @@ impl Studio {
             let of = whose(tx, &tenant, &catalog, &asked)?;
             let UsageWindow { from, to, group_by, ref model, .. } = asked;
             let (zone, model) = (zone.clone(), model.clone());
-            let report = report::report(tx, &tenant, &UsageQuery { from, to, zone, of, model, group_by })?;
+            let report = report::report(tx, &tenant, &UsageQuery { from, to, zone: zone.clone(), of, model, group_by })?;
             let names = report.breakdown.iter().map(|(of, _)| name_of(tx, &tenant, &catalog, of)).collect::<Result<_, _>>()?;
-            Ok(WindowUsage { currency: currency.clone(), report, names })
+            Ok(WindowUsage { currency: currency.clone(), zone, report, names })
         })
         .await
     }
@@ -97,6 +99,8 @@ fn whose(
 #[derive(Clone, Debug)]
 pub struct WindowUsage {
     currency: String,
+    /// In which days begin and end.
+    zone: TimeZone,
     report: UsageReport,
     /// The names that agents and workflows have today, entry by entry; none when one was deleted.
     names: Vec<Option<String>>,
@@ -117,8 +121,8 @@ impl WindowUsage {
         figures.insert("run_count".into(), totals.run_count.into());
         let told = [
             ("currency", self.currency.as_str().into()),
-            ("from", from.rfc3339().into()),
-            ("to", to.rfc3339().into()),
+            ("from", format_time(*from, &self.zone).into()),
+            ("to", format_time(*to, &self.zone).into()),
             ("totals", Value::Object(figures)),
         ];
         told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

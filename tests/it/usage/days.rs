@@ -41,7 +41,11 @@ async fn a_day_holds_its_first_and_its_last_millisecond() {
         for model in ["", "&model=m"] {
             let told = window(&bench, &format!("from={day}&to={day}{model}")).await;
             assert_eq!(told["totals"]["run_count"], 2, "{zone}{model}");
-            let shown = |time: &str| time.replace('Z', "+00:00");
+            let shown = |time: &str| {
+                let time: jiff::Timestamp = time.parse().expect("a time");
+                time.in_tz(zone).expect("a zone").strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+            };
+            assert!(shown(first).starts_with(&format!("{day}T00:00:00.000")) && shown(last).starts_with(&format!("{day}T23:59:59.999")), "{zone}");
             assert_eq!((told["from"].as_str(), told["to"].as_str()), (Some(&*shown(first)), Some(&*shown(last))), "{zone}");
         }
         let date: jiff::civil::Date = day.parse().expect("a date");

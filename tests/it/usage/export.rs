@@ -165,7 +165,8 @@ async fn the_host_lets_in_and_the_configuration_switches_off() {
         (&outside, DAY, HostMarks { gate: Some(false), ..marked() }, 200, ""),
         (&off, DAY, marked(), 404, "route_disabled"),
         (&off, "/api/studio/usage/runs/none", marked(), 404, "route_disabled"),
-        (&off, DAY, HostMarks::default(), 401, "unauthenticated"),
+        // A route that is off is not there, for anybody.
+        (&off, DAY, HostMarks::default(), 404, "route_disabled"),
         (&off, "/studio/api/usage?from=2026-11-20&to=2026-11-20", gated.clone(), 200, ""),
         (&outside, "/studio/api/usage?from=2026-11-20&to=2026-11-20", marked(), 403, "forbidden"),
         (&own, "/billing/v1/usage?from=2026-11-20&to=2026-11-20", marked(), 200, ""),
