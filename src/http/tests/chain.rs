@@ -92,7 +92,7 @@ async fn the_export_prefix_asks_the_host_not_the_gate() {
         ("production", json!({}), true, "not_found"),
         ("local", json!({}), false, "not_found"),
         ("production", json!({"stream_adapters": {"enabled": false}}), true, "route_disabled"),
-        ("production", json!({"stream_adapters": {"enabled": false}}), false, "unauthenticated"),
+        ("production", json!({"stream_adapters": {"enabled": false}}), false, "route_disabled"),
     ] {
         let mut config = json!({"environment": environment});
         config.as_object_mut().expect("an object").extend(keys.as_object().expect("an object").clone());
