@@ -167,17 +167,3 @@ async fn the_host_lets_in() {
     assert_eq!(request(false).await.status().as_u16(), 401);
     assert_eq!(whole(request(true).await).await.said(), "Hello.");
 }
-
-#[tokio::test]
-async fn who_answers_and_leaves_cancels_what_goes_on() {
-    let story = Story::scripted(pays());
-    let workflow = story.workflow("start -> human_1 -> llm_1{provider: script, model: m, stream: true, prompt: slow} -> stop").await;
-    for (word, wanted) in [("cancel", "cancelled"), ("continue", "completed")] {
-        let run = story.start(&workflow, json!({"message": "hi"})).await.id;
-        let body = json!({"message": "go on", "on_disconnect": word});
-        let path = format!("/workflows/traces/{run}/resume/stream");
-        read_until(asked(&story, "", "POST", &path, None, Some(&body)).await, "event: token").await;
-        story.settle(&run).await;
-        assert_eq!(story.trace(&run).await["trace"]["status"], wanted, "{word}");
-    }
-}

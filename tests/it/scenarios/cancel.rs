@@ -98,24 +98,3 @@ async fn a_finished_run_cannot_be_cancelled() {
     let run = story.run("start -> stop").await;
     expect![[r#"409 invalid_state: the run is completed; it cannot be cancelled {"run_status":"completed"}"#]].assert_eq(&story.refused(&run.id, "cancel", json!({})).await);
 }
-
-/// The statuses of the runs of specialists in the database.
-async fn specialists(story: &Story) -> Vec<String> {
-    let text = "SELECT status FROM #runs WHERE parent IS NOT NULL ORDER BY no";
-    let read = story.bench.studio.world().store.read(move |tx| tx.query(text, &[], |row| Ok(row.text(0)?.to_owned())));
-    read.await.expect("a store")
-}
-
-#[tokio::test]
-async fn specialists_end_with_the_run_unless_they_were_done_before() {
-    let asks = json!({"match": {"node_id": "agent_boss", "call": 1}, "tool_calls": [{"name": "ask_expert", "arguments": {"input": "Why?"}}]});
-    let sketch = "start -> agent_boss{provider: script, model: m} -> stop
-        agent_expert{provider: script, model: m, tool_mode: true, tools: [{ref: \"host:stuck\"}], tool_exposure: {slug: ask_expert, description: Knows, parameters: {input: {description: question, controlled_by: caller}}}}.toolset => agent_boss";
-    let story = Story::scripted(json!([asks, {"match": {"node_id": "agent_expert"}, "text": "Because."},
-        {"match": {"node_id": "agent_boss", "call": 2}, "error": "provider_auth"}]));
-    let run = story.run(sketch).await;
-    assert_eq!((story.trace(&run.id).await["trace"]["status"].clone(), specialists(&story).await), (json!("failed"), vec!["completed".to_owned()]));
-    let story = Story::scripted(json!([asks, {"match": {"node_id": "agent_expert"}, "tool_calls": [{"name": "stuck", "arguments": {}}]}]));
-    let run = working(&story, sketch, 1).await;
-    assert_eq!((story.cancel(&run).await.as_str(), specialists(&story).await), ("cancelled", vec!["cancelled".to_owned()]));
-}
