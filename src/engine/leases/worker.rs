@@ -152,7 +152,12 @@ impl World {
             let taken = AssertUnwindSafe(self.take_some(worker, &mut next)).catch_unwind().await;
             let waited = match taken.unwrap_or_else(|_| Err(Error::internal("a fault in the studio stopped it"))) {
                 Ok(Took::Nothing) if worker.until_empty && worker.room.is_idle() => return Ok(()),
-                Ok(Took::Nothing | Took::Held | Took::Some | Took::NoRoom) => self.wait_for_more(worker, &mut next, &mut wake).await,
+                Ok(Took::Held) => {
+                    worker.stop.run_until_cancelled(tokio::time::sleep(SOON)).await;
+                    next.queued = true;
+                    Ok(())
+                }
+                Ok(Took::Nothing | Took::Some | Took::NoRoom) => self.wait_for_more(worker, &mut next, &mut wake).await,
                 Err(error) => Err(error),
             };
             if let Err(error) = waited {
