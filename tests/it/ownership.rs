@@ -267,14 +267,14 @@ async fn a_worker_that_ends_by_itself_does_not_end_while_a_job_is_only_held() {
     let folder = tempfile::tempdir().expect("a folder");
     let (bench, other) = (stepping(folder.path()), stepping(folder.path()));
     let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "echo"})).await;
-    for (once, takes, millis) in [(true, false, 300), (false, false, 300)] {
+    for (once, takes, millis) in [(true, false, 300), (false, false, 300), (true, true, 300), (true, false, 4_000)] {
         let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Agent).expect("a body");
         let run = bench.studio.start(&bench.scope, EntityKind::Agent, &agent, request, true).await.expect("a run").run;
         let (holds, held) = std::sync::mpsc::channel();
         let (store, now) = (other.studio.world().store.clone(), other.studio.world().clock.now());
         let holding = tokio::spawn(async move {
             let hold = move |tx: &mut wfstudio::store::Tx<'_>| {
-                let taken = queue::claim_queued(tx, "default", "another", now, FAR, 1)?;
+                let taken = queue::claim_queued(tx, "default", "another", now, Timestamp(now.0 + 600_000), 1)?;
                 let _nobody_listens = holds.send(taken.len());
                 std::thread::sleep(Duration::from_millis(millis));
                 // The process dies, or it keeps what it took.

@@ -158,11 +158,3 @@ fn a_store_that_is_closed_opens_no_file_for_a_look() {
     block(store.close(Duration::from_secs(20)));
     assert!(look().is_none());
 }
-
-#[test]
-fn a_folder_in_the_place_of_the_file_is_not_called_read_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(StoreSettings::file(folder.path().to_path_buf()));
-    let refused = read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap_err();
-    assert!(!matches!(refused, StoreError::ReadOnly), "{refused:?}");
-}

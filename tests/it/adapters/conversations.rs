@@ -167,3 +167,19 @@ async fn the_host_lets_in() {
     assert_eq!(request(false).await.status().as_u16(), 401);
     assert_eq!(whole(request(true).await).await.said(), "Hello.");
 }
+
+#[tokio::test]
+async fn who_answers_and_leaves_cancels_what_goes_on() {
+    let story = Story::scripted(pays());
+    let workflow = story.workflow("start -> human_1 -> llm_1{provider: script, model: m, stream: true, prompt: slow} -> stop").await;
+    for (word, wanted) in [("cancel", "cancelled"), ("continue", "completed")] {
+        let run = story.start(&workflow, json!({"message": "hi"})).await.id;
+        let body = json!({"message": "go on", "on_disconnect": word});
+        let request = http::Request::post(format!("/studio/api/runs/{run}/resume/stream")).header("content-type", "application/json");
+        let request = request.body(bytes::Bytes::from(body.to_string())).expect("a request");
+        let stream = wfstudio::http::dispatch(&story.bench.studio, request, wfstudio::http::HostMarks::default()).await;
+        read_until(stream, "event: token").await;
+        story.settle(&run).await;
+        assert_eq!(story.trace(&run).await["trace"]["status"], wanted, "{word}");
+    }
+}

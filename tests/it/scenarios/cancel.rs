@@ -98,3 +98,22 @@ async fn a_finished_run_cannot_be_cancelled() {
     let run = story.run("start -> stop").await;
     expect![[r#"409 invalid_state: the run is completed; it cannot be cancelled {"run_status":"completed"}"#]].assert_eq(&story.refused(&run.id, "cancel", json!({})).await);
 }
+
+/// The statuses of the runs of agents that a workflow has begun.
+async fn children(story: &Story) -> Vec<String> {
+    let text = "SELECT status FROM #runs WHERE parent IS NOT NULL ORDER BY no";
+    let read = story.bench.studio.world().store.read(move |tx| tx.query(text, &[], |row| Ok(row.text(0)?.to_owned())));
+    read.await.expect("a store")
+}
+
+#[tokio::test]
+async fn runs_of_agents_end_with_their_workflow_unless_they_were_done_before() {
+    let story = Story::scripted(json!([{"text": "Well."}]));
+    let agent = story.bench.agent(json!({"name": "A", "provider": "script", "model": "m"})).await;
+    let run = story.run(&format!("start -> agent_1{{agent_id: \"{agent}\"}} -> tool_1{{tool_ref: \"host:fail\"}} -> stop")).await;
+    assert_eq!((story.trace(&run.id).await["trace"]["status"].clone(), children(&story).await), (json!("failed"), vec!["completed".to_owned()]));
+    let story = Story::scripted(json!([{"tool_calls": [{"name": "stuck", "arguments": {}}]}]));
+    let agent = story.bench.agent(json!({"name": "A", "provider": "script", "model": "m", "tools": [{"ref": "host:stuck"}]})).await;
+    let run = working(&story, &format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop"), 1).await;
+    assert_eq!((story.cancel(&run).await.as_str(), children(&story).await), ("cancelled", vec!["cancelled".to_owned()]));
+}

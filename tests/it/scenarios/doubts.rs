@@ -6,6 +6,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::json;
 use wfstudio::engine::Order;
+use wfstudio::model::event::{CallKind, Event};
 
 use crate::support::story::Story;
 
@@ -174,4 +175,75 @@ async fn a_harmless_call_is_made_again() {
         10 trace_completed status="completed" output={"input":"hi","a":1,"tool_result":{"name":"again","result":{"did":"again","with":{"ms":300}}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
         11 run_terminal status="completed"
     "#]].assert_eq(&story.tail(&run, Order::Ordered, 0).await);
+}
+
+/// The process of a story dies; another takes its run over.
+async fn died(first: Story, next: &Story, run: &str) {
+    let world = std::sync::Arc::clone(first.bench.studio.world());
+    world.store.close(Duration::ZERO).await;
+    let owner = world.owner().to_string();
+    let expire = next.bench.studio.world().store.write(move |tx| wfstudio::store::runs::queue::expire(tx, &owner));
+    expire.await.expect("a store");
+    // A worker of the other one may be the first to see it.
+    while next.trace(run).await["trace"]["status"] == "running" {
+        next.bench.studio.take_over().await.expect("a studio");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    next.join(run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_failed_before_its_process_died_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Story::on_disk(folder.path(), json!([]));
+    let sketch = "start -> fork_1 -> join_1 -> stop
+        fork_1.a -> tool_a{tool_ref: \"host:fail\"} -> join_1; fork_1.b -> tool_b{tool_ref: \"host:again\", parameters: {ms: 60000}} -> join_1";
+    let workflow = first.workflow(sketch).await;
+    let run = first.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    first.calls(2).await;
+    while !first.trace(&run).await["steps"].as_array().expect("steps").iter().any(|step| step["status"] == "failed") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let next = Story::on_disk(folder.path(), json!([]));
+    died(first, &next, &run).await;
+    assert_eq!(next.hands.calls(), Vec::<String>::new());
+    let trace = next.trace(&run).await;
+    let error = &trace["trace"]["error"];
+    assert_eq!((&error["code"], &error["node_id"]), (&json!("tool_failed"), &json!("tool_a")), "{error}");
+}
+
+/// Earlier versions gave the calls of specialists no ids of their own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_specialists_call_that_an_earlier_version_made_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = |delay: u64| {
+        json!([
+            {"match": {"node_id": "agent_boss", "call": 1}, "tool_calls": [{"name": "ask_expert", "arguments": {"input": "Why?"}}]},
+            {"match": {"node_id": "agent_expert", "call": 1}, "tool_calls": [{"id": "given", "name": "look", "arguments": {"at": "books"}}]},
+            {"match": {"node_id": "agent_expert", "call": 2}, "text": "Because.", "delay_ms": delay},
+            {"match": {"node_id": "agent_boss", "call": 2}, "text": "{{tool_result}}"}])
+    };
+    let first = Story::on_disk(folder.path(), replies(60_000));
+    let sketch = "start -> agent_boss{provider: script, model: m} -> stop
+        agent_expert{provider: script, model: m, tool_mode: true, tools: [{ref: \"host:look\"}], tool_exposure: {slug: ask_expert, description: Knows, parameters: {input: {description: question, controlled_by: caller}}}}.toolset => agent_boss";
+    let workflow = first.workflow(sketch).await;
+    let run = first.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    let (id, mut own) = (run.parse().expect("an id"), None);
+    let mut asked = 0;
+    while asked < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let log = first.bench.studio.world().store.read(move |tx| wfstudio::store::log::entries(tx, "", &id, 0, 1000)).await.expect("a log");
+        let calls = log.iter().filter_map(|entry| if let Event::CallStarted(call) = &entry.event { Some(call) } else { None });
+        asked = calls.clone().filter(|call| call.kind == CallKind::Model).count();
+        own = calls.filter(|call| call.name == "look").find_map(|call| call.call_id.clone());
+    }
+    let own = own.expect("a call");
+    assert_ne!(own, "given");
+    let next = Story::on_disk(folder.path(), replies(0));
+    let renamed = next.bench.studio.world().store.write(move |tx| {
+        tx.execute("UPDATE #log SET body = replace(body, $1, 'given')", &[wfstudio::store::Param::from(own.as_str())])
+    });
+    assert!(renamed.await.expect("a store") > 0);
+    died(first, &next, &run).await;
+    assert_eq!(next.hands.calls(), Vec::<String>::new());
 }

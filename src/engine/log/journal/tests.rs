@@ -130,8 +130,16 @@ async fn a_run_that_is_not_stored_goes_on_without_a_lease() {
     let (journal, answer) = working(&studio, "start -> tool_1{tool_ref: \"host:pay\"} -> stop", 1).await;
     let all = crate::engine::From::default();
     let mut reader = studio.events(&Scope::default(), &journal.run.to_string(), all, crate::engine::Follow::Tail).await.unwrap().unwrap();
-    let told = tokio::time::timeout(Duration::from_secs(10), reader.next_batch()).await;
-    assert!(told.is_ok_and(|batch| batch.is_some()), "what was done so far is told while the call is waited for");
+    let told = async {
+        while let Some(batch) = reader.next_batch().await {
+            if batch.iter().any(|frame| frame.event() == "step_started") {
+                return true;
+            }
+        }
+        false
+    };
+    let told = tokio::time::timeout(Duration::from_secs(10), told).await;
+    assert_eq!(told, Ok(true), "what was done so far is told while the call is waited for");
     // Leases are renewed each third of a second.
     tokio::time::sleep(Duration::from_millis(900)).await;
     answer.send(Some("paid".to_owned())).unwrap();

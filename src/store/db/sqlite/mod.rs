@@ -409,6 +409,9 @@ mod tests {
         let path = folder.path().join("none.sqlite");
         let told = explained(failed(rusqlite::ffi::SQLITE_CANTOPEN), &path);
         assert!(matches!(&told, StoreError::Io(text) if text.contains("none.sqlite")), "{told:?}");
+        fs::write(&path, "").unwrap();
+        let told = explained(failed(rusqlite::ffi::SQLITE_CANTOPEN), &path);
+        assert_eq!(told, failed(rusqlite::ffi::SQLITE_CANTOPEN).into(), "it may be read and written");
         let told = explained(failed(rusqlite::ffi::SQLITE_BUSY), &path);
         assert_eq!(told, failed(rusqlite::ffi::SQLITE_BUSY).into());
     }
