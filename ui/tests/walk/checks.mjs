@@ -4,7 +4,7 @@ import { differ, frames, judgeAnswers, judgeVersions, learn, look, openTab, pres
 import { agrees, madeAs, same, stored } from './world.mjs';
 
 /** A page that still does something after so long is told of as one that does not rest. */
-const NEVER = 90_000;
+const NEVER = 300_000;
 
 /** Asks until it is so, or until nothing moves any more: what is wrong then stays wrong. */
 async function atRest(walk, tabs, what) {
@@ -100,6 +100,7 @@ export async function apart(walk, tab) {
     if (!flow.hands && now.save === 'dirty') return `says of ${flow.mark} that it is not stored, which nobody has edited`;
     if (now.save !== 'saved') return null;
     const kept = await stored(walk.world, flow.id);
+    if (!same(kept.doc, now.doc)) return `says of ${flow.mark} that it is stored, and it is not: ${differ(now.doc, kept.doc)}`;
     return kept.revision === now.revision ? null : `holds revision ${now.revision} of the draft of ${flow.mark}, which is ${kept.revision}`;
   });
   if (wrong) walk.finding('another workflow', `tab ${tab.n} ${wrong}`);
@@ -213,7 +214,7 @@ async function reopened(walk, context) {
   if (!flows.length) return;
   const tab = await openTab(context, walk, 0);
   for (const flow of flows) {
-    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { timeout: 120_000, waitUntil: 'commit' });
+    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { timeout: NEVER, waitUntil: 'commit' });
     const wrong = await atRest(walk, [tab], async () => {
       const now = await look(tab);
       if (now?.dialog) {

@@ -4,8 +4,8 @@
  */
 import { pick } from './chance.mjs';
 import { apart, comesToRest, inBox } from './checks.mjs';
-import { flowAt, follow, rename, run, say } from './deeds.mjs';
-import { frames, learn, look, press } from './tab.mjs';
+import { changeTheirs, checkForm, flowAt, follow, formAt, rename, run, say } from './deeds.mjs';
+import { focus, frames, learn, look, press } from './tab.mjs';
 
 /** Waits until the tab is as it should be, at most for so many movements of the line. */
 async function until(walk, tab, so, most = 24) {
@@ -93,6 +93,62 @@ export async function hurry(walk, tab, now, by) {
     await arrives(walk, tab, hold);
     if (more) await inBox(walk, tab, more, 'was written while another run was begun');
     return `${what} and ${message}, ${more ?? 'asked for twice'} while that is sent`;
+  } finally {
+    hold.letGo();
+  }
+}
+
+/** Saves a version while the last change is being sent, perhaps with one that was made since: nobody else was there, and what was made is in it. */
+export async function early(walk, tab, now, by) {
+  const flow = flowAt(walk, now);
+  if (!flow || !now.design || now.reading) return null;
+  const hold = walk.line.hold(new RegExp(`PUT .*/api/workflows/${now.id}/draft`), 3000);
+  try {
+    let what = await rename(walk, tab, now, by);
+    if (!what) return null;
+    await hold.seen;
+    if (by[1] < 0.6) what += `, ${(await rename(walk, tab, now, [by[2], 0, 0])) ?? 'nothing'} while that is sent`;
+    await learn(walk, tab);
+    if (by[2] < 0.7) {
+      flow.presses.push(flow.log.length - 1);
+      await tab.page.keyboard.press('Control+s');
+      what += ', save version';
+    }
+    await frames(tab, 2);
+    await arrives(walk, tab, hold);
+    return `${what} before the answer comes`;
+  } finally {
+    hold.letGo();
+  }
+}
+
+/** Saves a form, and types on before the answer comes; perhaps somebody else saves it first, and the question what to do about it is put off. */
+export async function meanwhile(walk, tab, now, [a, b, c]) {
+  const form = formAt(tab, now);
+  if (!form || now.dialog || now.value === null) return null;
+  checkForm(walk, tab, form, now);
+  const hold = walk.line.hold(new RegExp(`PUT .*/api/${now.of}/${form.id}`), 2000);
+  try {
+    const words = [walk.word(), walk.word()];
+    if (!(await focus(tab, 'form', 'end'))) return null;
+    await tab.page.keyboard.insertText(` ${words[0]}`);
+    if (a < 0.5) await changeTheirs(walk, now.of, form);
+    await tab.page.keyboard.press('Control+s');
+    await hold.seen;
+    if (b < 0.7 && (await focus(tab, 'form', 'end'))) await tab.page.keyboard.insertText(` ${words[1]}`);
+    await learn(walk, tab);
+    await hold.letGo();
+    const then = await until(walk, tab, (at) => at.dialog || !at.asked, 8);
+    if (then?.dialog) {
+      // Beside it or by its key: both put it off.
+      if (c < 0.5) await tab.page.keyboard.press('Escape');
+      else await tab.page.mouse.click(4, 4);
+      await frames(tab, 4);
+    }
+    await learn(walk, tab);
+    const last = await look(tab);
+    if (last && !last.dialog && formAt(tab, last) === form) checkForm(walk, tab, form, last);
+    return `typed ${words.join(' ')} while the form is saved${then?.dialog ? ' and somebody else has changed it' : ''}`;
   } finally {
     hold.letGo();
   }

@@ -5,8 +5,8 @@
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
 import { focus, frames, inspect, look, press, WORDS } from './tab.mjs';
-import { before, comesToRest } from './checks.mjs';
-import { cross, hop, hurry, leave, refused, signOut } from './crossings.mjs';
+import { apart, before, comesToRest } from './checks.mjs';
+import { cross, early, hop, hurry, leave, meanwhile, refused, signOut } from './crossings.mjs';
 
 export const flowAt = (walk, now) =>
   (now.kind === 'editor' && now.ready && !now.dialog && walk.world.flows.find((f) => f.id === now.id)) || null;
@@ -176,13 +176,16 @@ async function create(walk, tab, now) {
   return `make ${name}`;
 }
 /** Somebody else saves the same thing. */
-async function theirs(walk, tab, now, [a]) {
-  const [kind, form] = a < 0.6 ? ['agents', tab.form] : ['tools', tab.tool];
-  if (walk.hostDown) return null;
+export async function changeTheirs(walk, kind, form) {
   const value = `theirs ${walk.word()}`;
   const key = kind === 'agents' ? 'instructions' : 'description';
   form.was.add(value);
   await walk.world.api(`/api/${kind}/${form.id}`, { method: 'PATCH', body: JSON.stringify({ [key]: value }) });
+}
+async function theirs(walk, tab, now, [a]) {
+  const [kind, form] = a < 0.6 ? ['agents', tab.form] : ['tools', tab.tool];
+  if (walk.hostDown) return null;
+  await changeTheirs(walk, kind, form);
   return `${kind} changed by somebody else`;
 }
 
@@ -221,6 +224,8 @@ export async function say(walk, tab, first, [a]) {
   await tab.page.keyboard.press('Enter');
   // Half of the time another session is chosen while this one answers.
   const other = a < 0.5 && (await press(tab, '.tl2 .ti', { nth: Math.floor(a * 6) }));
+  // While it answers, what was chosen comes all the same.
+  if (other) await apart(walk, tab);
   return `${message} in ${now.thread}${other ? ', then another session' : ''}`;
 }
 async function session(walk, tab, now, [a]) {
@@ -233,7 +238,7 @@ async function session(walk, tab, now, [a]) {
 async function reload(walk, tab) {
   if (walk.hostDown) return null;
   for (const form of [tab.form, tab.tool]) form.typed = null;
-  await tab.page.reload({ waitUntil: 'commit', timeout: 60_000 });
+  await tab.page.reload({ waitUntil: 'commit', timeout: 600_000 });
   return 'reload';
 }
 const line = async (walk, tab, now, [a]) => {
@@ -266,6 +271,7 @@ export const WEIGHTS = {
   editor: [
     [11, 'rename'],
     [2, 'leave'],
+    [1.5, 'early'],
     [0.8, 'hurry'],
     [0.6, 'refused'],
     [0.8, 'signOut'],
@@ -283,7 +289,17 @@ export const WEIGHTS = {
     [0.7, 'openChat'],
     ...any,
   ],
-  form: [[10, 'type'], [6, 'saveForm'], [1, 'openFlow'], [1, 'go'], [1.5, 'openForm'], [0.5, 'openChat'], [1.5, 'theirs'], ...any],
+  form: [
+    [8, 'type'],
+    [5, 'saveForm'],
+    [4, 'meanwhile'],
+    [1, 'openFlow'],
+    [1, 'go'],
+    [1.5, 'openForm'],
+    [0.5, 'openChat'],
+    [1.5, 'theirs'],
+    ...any,
+  ],
   play: [
     [8, 'say'],
     [6, 'session'],
@@ -312,6 +328,8 @@ export const DEEDS = {
   openFlow,
   hop,
   hurry,
+  early,
+  meanwhile,
   cross,
   refused,
   signOut,

@@ -227,6 +227,7 @@ export function pulse({ pace, words }) {
       value: field()?.value ?? null,
       marked: (document.querySelector('.top')?.textContent ?? '').includes(words.unsaved),
       asks: !!document.querySelector('.appr'),
+      asked,
     };
   };
 

@@ -29,6 +29,9 @@ function deedOf(now, step, only) {
   return weighted(some.length ? some : all, step.deed)[1];
 }
 
+/** A machine that does much else besides opens a page in its own time. */
+const PATIENCE = 600_000;
+
 const short = (error) =>
   String(error?.message ?? error)
     .split('\n')[0]
@@ -112,9 +115,9 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
     for (const n of [0, 1]) {
       const tab = await openTab(context, walk, n);
       tabs.push(tab);
-      await tab.page.goto(`${walk.address}/workflows`, { waitUntil: 'commit', timeout: 120_000 });
+      await tab.page.goto(`${walk.address}/workflows`, { waitUntil: 'commit', timeout: PATIENCE });
     }
-    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 120_000 });
+    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: PATIENCE });
     for (const step of steps) {
       const tab = tabs[step.tab];
       const what = await stepOf(walk, tab, step, only);
