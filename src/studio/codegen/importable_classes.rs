@@ -164,14 +164,15 @@ fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
     found
 }
 
-/// The one that a class name means: exactly, or without its namespace when that is unique.
+/// The one that a class name means: exactly, or with the package of its folder, or without its namespace when that is unique.
 fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
-    let fits = |one: &&Importable, exactly: bool| {
-        let class = one.class.as_deref().unwrap_or_default();
-        class == name || is_in_package(one, name) || (!exactly && !name.contains(['\\', '.', ':']) && short(class) == name)
-    };
-    for exactly in [true, false] {
-        let fitting: Vec<&Importable> = all.iter().filter(|one| fits(one, exactly)).collect();
+    let class = |one: &Importable| one.class.clone().unwrap_or_default();
+    let is_exact = |one: &Importable| class(one) == name;
+    let is_packaged = |one: &Importable| is_in_package(one, name);
+    let is_short = |one: &Importable| !name.contains(['\\', '.', ':']) && short(&class(one)) == name;
+    let ways: [&dyn Fn(&Importable) -> bool; 3] = [&is_exact, &is_packaged, &is_short];
+    for fits in ways {
+        let fitting: Vec<&Importable> = all.iter().filter(|one| fits(one)).collect();
         match fitting[..] {
             [] => {}
             [one] => return Ok(Some(one.clone())),

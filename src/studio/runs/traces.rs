@@ -144,8 +144,8 @@ impl Studio {
         let prompt = read.spans.iter().find(|span| span.step == step.id && !span.prompt.is_empty()).map(|span| span.prompt.clone());
         let prompt = prompt.unwrap_or_default();
         let texts = self.part_texts(scope, prompt.clone()).await?;
-        let sent = prompt.iter().filter_map(|hash| serde_json::from_str::<Message>(texts.get(hash)?).ok());
-        let sent = sent.filter(|message| message.role == Role::User).last();
+        let mut sent = prompt.iter().filter_map(|hash| serde_json::from_str::<Message>(texts.get(hash)?).ok());
+        let sent = sent.rfind(|message| message.role == Role::User);
         let key = loaded.plan.find(&step.node).and_then(|at| loaded.plan.node(at).node.output_key());
         let reply = key.and_then(|key| step.output.as_ref()?.get(key)?.as_str().map(str::to_owned));
         Ok(Exchange { sent, thread: step.thread, output: step.changed(), reply })
