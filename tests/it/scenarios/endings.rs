@@ -37,7 +37,7 @@ async fn a_queue_retry_never_repeats_a_call_whose_end_nobody_saw() {
     let story = Story::with(settings, json!([{"error": "provider_unavailable", "times": 1}, {"text": "well"}]));
     let sketch = "start -> fork_1 -> join_1 -> stop
         fork_1.a -> llm_a{provider: script, model: m} -> join_1
-        fork_1.b -> tool_b{tool_ref: \"host:stuck\", timeout_ms: 200} -> join_1";
+        fork_1.b -> tool_b{tool_ref: \"host:stuck\", timeout_ms: 1000} -> join_1";
     let run = story.queue(sketch).await;
     let trace = drain(&story, &run).await;
     let error = &trace["trace"]["error"];
