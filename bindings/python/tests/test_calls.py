@@ -14,7 +14,7 @@ from decimal import Decimal
 import pytest
 
 import wfstudio
-from wfstudio.host import Call, Calls
+from wfstudio.host import Call, Calls, _with
 
 
 def workflow(slug, tool):
@@ -332,5 +332,45 @@ def test_a_child_does_not_wait_for_the_loop_of_its_parent(tmp_path, used):
 
     try:
         assert asyncio.run(parent()) == 0
+    finally:
+        studio.shutdown()
+
+
+def test_a_cancel_is_nothing_to_a_call_whose_loop_has_ended():
+    """The answer is being written: it is still one of those that run."""
+    call = Call({"op": "tool.call", "payload": {}, "call_id": 1})
+    asyncio.run(_with(call, asyncio.sleep(0)))
+    call.cancel()
+    assert call.cancelled.is_set()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_leaves_alone_what_its_parent_runs(tmp_path):
+    """A thread of the parent may hold a lock when it forks; that thread is not in the child."""
+    studio = wfstudio.Studio(config(tmp_path))
+    try:
+        studio.call("health")
+        held, leave = threading.Event(), threading.Event()
+
+        def hold():
+            with studio._opened.calls._lock:
+                held.set()
+                leave.wait(20)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(20)
+        child = os.fork()
+        if child == 0:
+            code = 3
+            try:
+                signal.alarm(10)
+                studio.shutdown()
+                code = 0
+            finally:
+                os._exit(code)
+        leave.set()
+        thread.join()
+        assert os.waitpid(child, 0)[1] == 0
     finally:
         studio.shutdown()

@@ -250,6 +250,8 @@ def test_a_post_without_a_body_passes_under_a_server_that_invents_its_type(opene
         path = f"http://127.0.0.1:{server.server_port}/studio/api/workflows/none/duplicate"
         answer = httpx.post(path, headers={"X-Requested-With": "test"})
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), answer.text
+        answer = httpx.post(path, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), answer.text
         answer = httpx.post(path)
         assert (answer.status_code, answer.json()["code"]) == (403, "cross_origin"), answer.text
     finally:

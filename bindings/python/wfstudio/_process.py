@@ -2,7 +2,6 @@
 
 import atexit
 import concurrent.futures.thread  # noqa: F401  (its end has to be registered before ours)
-import contextlib
 import os
 import threading
 import weakref
@@ -20,12 +19,9 @@ class Lock:
     def _free(self):
         self._lock = threading.RLock()
 
-    def __enter__(self):
-        self._lock.acquire()
-
-    def __exit__(self, *_):
-        with contextlib.suppress(RuntimeError):  # forked while it was held
-            self._lock.release()
+    def __call__(self):
+        """What a block holds, as ``with lock():``; it gives back what it took, also after a fork."""
+        return self._lock
 
 
 def _forked():

@@ -22,13 +22,13 @@ class Hosts:
     @classmethod
     def of(cls, engine):
         """Those of this process."""
-        with _joining:
+        with _joining():
             if engine.hosts is None or engine.hosts.process != os.getpid():
                 engine.hosts = cls(engine)
             return engine.hosts
 
     def add(self, calls):
-        with _joining:
+        with _joining():
             self._calls = self._wanted([*self._calls, calls])
         return calls
 
@@ -46,18 +46,18 @@ class Hosts:
 
     def close(self):
         """The engine was closed: nobody's answers are wanted any more."""
-        with _joining:
+        with _joining():
             them, self._calls = self._calls, []
         for calls in them:
             calls.close()
 
     def declare(self):
         """Declares to the engine what all of them answer."""
-        with declaring:  # what was composed first does not come last
+        with declaring():  # what was composed first does not come last
             self._declare()
 
     def _declare(self):
-        with _joining:
+        with _joining():
             self._calls = self._wanted(self._calls)
         told = {"ops": {}, "tools": {}, "schemas": {}, "classes": {}}
         for calls in self._calls:

@@ -34,7 +34,8 @@ class Call:
     def cancel(self):
         self.cancelled.set()
         if self.task:
-            self.task.cancel()
+            with contextlib.suppress(RuntimeError):  # its loop has ended, and so has it
+                self.task.cancel()
 
     def begin(self):
         """Before the function is called: a result that nobody wants any more is not worked for."""
@@ -103,7 +104,7 @@ class Host:
     def _changing(self):
         """What is refused is taken back: later declarations are not to be refused for it. One thread at a time, so that nothing is taken
         back that another has added meanwhile."""
-        with declaring:
+        with declaring():
             before, told = (dict(self._tools), dict(self._declared), dict(self._answers)), []
             try:
                 yield

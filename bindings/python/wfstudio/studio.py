@@ -80,7 +80,7 @@ class Studio:
     def live(self):
         """What is used in this process: the waiter begins with the first use, and again in a child that has the engine from its parent."""
         if self._began != os.getpid():
-            with self._lock:
+            with self._lock():
                 if self._began != os.getpid():
                     self._begin()
         return self._opened
@@ -216,8 +216,8 @@ class Studio:
                 if failure.code not in (g.CLOSED, g.BAD_HANDLE, g.FORKED):  # closed by another studio of that name; the parent's
                     raise
             finally:
-                self._opened.calls.close()
-                if self._opened.process == os.getpid():
+                if self._opened.process == os.getpid():  # what the parent runs is the parent's, and so are its locks
+                    self._opened.calls.close()
                     self._opened.engine.hosts.close()
 
     close = shutdown

@@ -69,8 +69,9 @@ def head_of(environ):
     else:
         path = quote((environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1"))
     headers = [[name[5:].replace("_", "-"), value] for name, value in environ.items() if name.startswith("HTTP_")]
-    # Some servers, such as wsgiref, name a type where the request named none; without a body it means nothing.
-    kept = ("CONTENT_TYPE", "CONTENT_LENGTH") if has_body(environ) else ("CONTENT_LENGTH",)
+    # Some servers, such as wsgiref, name this type where the request named none.
+    is_invented = not has_body(environ) and environ.get("CONTENT_TYPE") == "text/plain"
+    kept = ("CONTENT_LENGTH",) if is_invented else ("CONTENT_TYPE", "CONTENT_LENGTH")
     headers += [[name.replace("_", "-"), environ[name]] for name in kept if environ.get(name)]
     query = _http.target(environ.get("QUERY_STRING", "").encode("latin-1", "replace"))
     head = {"method": environ["REQUEST_METHOD"], "path": path, "query": query, "headers": headers}

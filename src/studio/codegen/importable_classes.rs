@@ -68,13 +68,17 @@ fn short(class: &str) -> &str {
     class.rsplit(['\\', '.', ':']).next().unwrap_or(class)
 }
 
-/// Whether a name with dots is that of a Python class: its file says no namespace, the folder that it is in does.
-fn is_in_package(one: &Importable, name: &str) -> bool {
+/// Whether a name with dots is that of a Python class: its file says no namespace, its place does, as the name of its module or package.
+/// Paths begin at the folder that is scanned, which may be a package itself (`is_inside`).
+fn is_in_package(one: &Importable, name: &str, is_inside: bool) -> bool {
     let (Some(Target::Python), Some(path), Some((package, class))) = (one.language, &one.class_path, name.rsplit_once('.')) else { return false };
-    let folder = path.rsplit_once('/').map(|(folder, _)| folder.replace('/', ".")).unwrap_or_default();
-    let (folder, package) = (format!(".{folder}"), format!(".{package}"));
-    // Paths begin at the folder that is scanned, which may be a package itself.
-    one.class.as_deref() == Some(class) && (folder.ends_with(&package) || package.ends_with(&folder))
+    let file = path.split_once('#').map_or(path.as_str(), |(file, _)| file);
+    let module = walk::without_own(file).trim_end_matches(".py");
+    let folder = module.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let dotted = |place: &str| if place.is_empty() { String::new() } else { format!(".{}", place.replace('/', ".")) };
+    let package = format!(".{package}");
+    let fits = |place: String| if is_inside { package.ends_with(&place) } else { place.ends_with(&package) };
+    one.class.as_deref() == Some(class) && [folder, module].into_iter().map(dotted).any(fits)
 }
 
 fn of_host(declaration: &HostDeclaration) -> Vec<Importable> {
@@ -168,9 +172,10 @@ fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
 fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
     let class = |one: &Importable| one.class.clone().unwrap_or_default();
     let is_exact = |one: &Importable| class(one) == name;
-    let is_packaged = |one: &Importable| is_in_package(one, name);
+    let is_packaged = |one: &Importable| is_in_package(one, name, false);
+    let is_in_scanned = |one: &Importable| is_in_package(one, name, true);
     let is_short = |one: &Importable| !name.contains(['\\', '.', ':']) && short(&class(one)) == name;
-    let ways: [&dyn Fn(&Importable) -> bool; 3] = [&is_exact, &is_packaged, &is_short];
+    let ways: [&dyn Fn(&Importable) -> bool; 4] = [&is_exact, &is_packaged, &is_in_scanned, &is_short];
     for fits in ways {
         let fitting: Vec<&Importable> = all.iter().filter(|one| fits(one)).collect();
         match fitting[..] {

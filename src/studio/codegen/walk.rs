@@ -29,6 +29,12 @@ pub(super) fn is_own(path: &str) -> bool {
     path.split('/').any(|part| part == TENANTS)
 }
 
+/// A path as it would be without the folder that keeps the exports of tenants apart.
+pub(super) fn without_own(path: &str) -> &str {
+    let own = path.split_once(TENANTS).and_then(|(_, own)| own.strip_prefix('/')?.split_once('/'));
+    own.map_or(path, |(_, rest)| rest)
+}
+
 /// A tenant may have any name; this one is a folder's everywhere.
 fn name_of(tenant: &str) -> String {
     Sha256::digest(tenant).iter().take(16).map(|byte| format!("{byte:02x}")).collect()

@@ -141,11 +141,20 @@ impl Studio {
     /// What a child run was sent and what it answered; the log of its parent holds both.
     async fn exchange(&self, scope: &Scope, loaded: &Loaded, read: &Trace) -> Result<Exchange> {
         let Some(step) = read.steps.iter().rfind(|step| step.child_run == Some(loaded.row.id)) else { return Ok(Exchange::default()) };
-        let prompt = read.spans.iter().find(|span| span.step == step.id && !span.prompt.is_empty()).map(|span| span.prompt.clone());
-        let prompt = prompt.unwrap_or_default();
-        let texts = self.part_texts(scope, prompt.clone()).await?;
-        let mut sent = prompt.iter().filter_map(|hash| serde_json::from_str::<Message>(texts.get(hash)?).ok());
-        let sent = sent.rfind(|message| message.role == Role::User);
+        // A history may be summarised before the agent is asked.
+        let is_asked = |span: &&Span| span.step == step.id && span.name != "summarize" && !span.prompt.is_empty();
+        let prompt = read.spans.iter().find(is_asked).map(|span| span.prompt.clone()).unwrap_or_default();
+        let tenant = Arc::clone(&scope.tenant);
+        let sent = self.world().store.read(move |tx| {
+            for hash in prompt.iter().rev() {
+                let message = stored::part(tx, &tenant, hash)?.and_then(|text| serde_json::from_str::<Message>(&text).ok());
+                if let Some(message) = message.filter(|message| message.role == Role::User) {
+                    return Ok(Some(message));
+                }
+            }
+            Ok(None)
+        });
+        let sent = sent.await?;
         let key = loaded.plan.find(&step.node).and_then(|at| loaded.plan.node(at).node.output_key());
         let reply = key.and_then(|key| step.output.as_ref()?.get(key)?.as_str().map(str::to_owned));
         Ok(Exchange { sent, thread: step.thread, output: step.changed(), reply })

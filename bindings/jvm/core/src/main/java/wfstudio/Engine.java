@@ -47,13 +47,9 @@ final class Engine {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        int code = Abi.OK;
-        try {
-            // On a thread of its own: a virtual thread that waited inside the library would hold its carrier. An interruption does not end the wait.
-            code = CompletableFuture.supplyAsync(() -> door.engineClose(handle, timeoutMs), work -> new Thread(work, "wfstudio-close").start()).join();
-        } finally {
-            Native.closed();
-        }
+        // On a thread of its own: a virtual thread that waited inside the library would hold its carrier. An interruption does not end the wait.
+        int code = CompletableFuture.supplyAsync(() -> door.engineClose(handle, timeoutMs), work -> new Thread(work, "wfstudio-close").start()).join();
+        Native.closed();
         if (code != Abi.OK && code != Abi.CLOSED) {
             LOG.log(System.Logger.Level.WARNING, "the engine did not close in time: " + Code.of(code));
         }

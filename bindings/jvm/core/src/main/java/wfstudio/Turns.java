@@ -15,7 +15,12 @@ final class Turns {
 
     void ask() {
         if (asked.getAndIncrement() == 0) {
-            Threads.SHARED.execute(this::take);
+            try {
+                Threads.SHARED.execute(this::take);
+            } catch (Throwable noThread) {
+                asked.set(0); // The next one asks again.
+                throw noThread;
+            }
         }
     }
 

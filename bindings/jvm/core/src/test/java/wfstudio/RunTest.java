@@ -248,7 +248,7 @@ class RunTest {
     }
 
     @Test
-    void aClosedStudioSaysSo() {
+    void aClosedStudioSaysSo() throws InterruptedException {
         Events open = opened.studio.run("refund", Opened.ASK);
         opened.studio.close(Duration.ofSeconds(5));
         opened.studio.close();
@@ -256,7 +256,13 @@ class RunTest {
         StudioException closed = assertThrows(StudioException.class, () -> opened.studio.call(Names.Op.HEALTH, Map.of()));
         assertEquals(Code.CLOSED, closed.code());
         open.close();
-        assertFalse(Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().equals("wfstudio-close")).anyMatch(Thread::isAlive));
+        // The thread that closed tells the code before it ends.
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("wfstudio-close")) {
+                thread.join(5_000);
+                assertFalse(thread.isAlive());
+            }
+        }
     }
 
     /** A call that timed out while it waited for a thread of the application. */
