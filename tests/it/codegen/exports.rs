@@ -23,6 +23,12 @@ async fn a_preview_shows_what_an_export_writes_and_writes_nothing() {
         let is_whole = shown["fqcn"] != shown["class_name"];
         assert_eq!(status, if is_whole { 200 } else { 422 }, "{name}: {found}");
         assert!(is_whole || !matches!(target, "php" | "python" | "kotlin"), "{name}");
+        if target == "python" {
+            let module = format!("{}.{}", path.trim_end_matches(".py").replace('/', "."), shown["class_name"].as_str().expect("a name"));
+            for name in [module.clone(), format!("app.{module}")] {
+                assert_eq!(desk.get(&format!("/api/registry/class?class={name}")).await.0, 200, "{name}");
+            }
+        }
         let stored = desk.get(&format!("/api/workflows/{}", made["id"].as_str().expect("an id"))).await.1;
         assert_eq!((&stored["class_path"], &stored["revision"]), (&json!(class_path), &json!(1)));
     }
