@@ -64,46 +64,17 @@ def text():
     return "\n".join(lines) + "\n"
 
 
-HELPERS = '''"""Owns the library's functions with Python's values: text, bytes and numbers in; what they fill in comes back. Written by bindings/generate/python.py; do not edit.
-
-Errors are raised, with their problem document where the function gives one.
-"""
+HEAD = '''"""Owns the library's functions with Python's values: text, bytes and numbers in; what they fill in comes back. Written by bindings/generate/python.py; do not edit."""
 
 import ctypes as c
 
-from . import _library
-from ._errors import Failed
-from ._generated import Buffer
-
-lib = _library.load()
-
-
-def _sized(text):
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-    return data, len(data)
-
-
-def _checked(code, data=b""):
-    if code < 0:
-        raise Failed(code, data.decode("utf-8", "replace"))
-    return code
-
-
-def _filled(function, *arguments):
-    """Calls a function whose last parameter is a buffer, which is given back; its code and bytes."""
-    buffer = Buffer()
-    code = function(*arguments, c.byref(buffer))
-    try:
-        data = c.string_at(buffer.data, buffer.len) if buffer.data else b""
-    finally:
-        lib.studio_buf_free(c.byref(buffer))
-    return _checked(code, data), data
+from ._calling import checked, filled, lib, sized
 '''
 
 
 def functions():
     """One Python function for each that a host calls; what it gives follows from the roles of the parameters."""
-    lines = [HELPERS]
+    lines = [HEAD]
     for one in abi.fetched(abi.read()):
         roles = {parameter["role"]: parameter for parameter in one["parameters"]}
         if "in_out_buffer" not in roles:
@@ -117,7 +88,7 @@ def function(one, roles):
         role, name = parameter["role"], parameter["name"]
         if role in ("text", "bytes"):
             taken.append(name)
-            given.append(f"*_sized({name})")
+            given.append(f"*sized({name})")
         elif role == "name":
             taken.append(name)
             given.append(f"{name}.encode()")
@@ -139,13 +110,13 @@ def function(one, roles):
             result.append("code")
         if buffer != "err":
             result.append("data")
-        filled = f"_filled({', '.join(['lib.' + one['name'], *given])})"
+        filled = f"filled({', '.join(['lib.' + one['name'], *given])})"
         if result == ["code", "data"]:
             called, result = filled, []
         else:
             called = f"_, data = {filled}" if "data" in result else filled
     elif one["result"] == "code":
-        called = f"_checked({called})"
+        called = f"checked({called})"
     if "out_handle" in roles:
         result.append(f"{roles['out_handle']['name']}.value")
     if "out_numbers" in roles:
