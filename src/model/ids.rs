@@ -103,6 +103,13 @@ impl Timestamp {
         text
     }
 
+    /// The same in another zone: `2026-11-20T17:39:54.123-03:00`.
+    #[must_use]
+    pub fn rfc3339_in(self, zone: &jiff::tz::TimeZone) -> String {
+        let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_zoned(zone.clone());
+        at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+    }
+
     /// Milliseconds from `earlier` to this, not below zero.
     #[must_use]
     pub fn since(self, earlier: Self) -> u64 {

@@ -31,17 +31,12 @@ impl System {
         let name = path.root().strip_prefix("__studio_").filter(|_| path.is_key())?;
         match name {
             "thread_id" => Some(self.thread_id.to_string().into()),
-            "now" => Some(format_time(self.now, &self.timezone).into()),
+            "now" => Some(self.now.rfc3339_in(&self.timezone).into()),
             "timezone" => Some(self.timezone.iana_name().unwrap_or("UTC").into()),
             "locale" => Some(Cow::Borrowed(&*self.locale)),
             _ => None,
         }
     }
-}
-
-pub(crate) fn format_time(at: Timestamp, zone: &TimeZone) -> String {
-    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_zoned(zone.clone());
-    at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
 /// A compiled template.

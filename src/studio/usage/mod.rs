@@ -13,7 +13,6 @@ use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use crate::error::{Error, Result};
 use crate::model::event::EntityKind;
-use crate::model::template_text::format_time;
 use crate::model::usage::show_picos;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
@@ -121,8 +120,8 @@ impl WindowUsage {
         figures.insert("run_count".into(), totals.run_count.into());
         let told = [
             ("currency", self.currency.as_str().into()),
-            ("from", format_time(*from, &self.zone).into()),
-            ("to", format_time(*to, &self.zone).into()),
+            ("from", from.rfc3339_in(&self.zone).into()),
+            ("to", to.rfc3339_in(&self.zone).into()),
             ("totals", Value::Object(figures)),
         ];
         told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -66,22 +66,13 @@ async fn texts_of_several_steps_that_are_stored_together_stay_apart() {
     let (journal, _answer) = working(&studio, sketch, 2).await;
     let steps: Vec<(LaneId, Id)> =
         journal.with(|run| run.lanes.values().filter(|lane| lane.branch.is_some()).map(|lane| (lane.id, lane.step.as_ref().unwrap().id)).collect());
-    let ((holds, is_held), (go_on, may_go_on)) = (mpsc::channel(), mpsc::channel::<()>());
-    let store = studio.world().store.clone();
-    let holding = tokio::spawn(async move {
-        let hold = move |_: &mut crate::store::Tx<'_>| {
-            let _nobody_listens = (holds.send(()), may_go_on.recv());
-            Ok(())
-        };
-        store.write(hold).await
-    });
-    is_held.recv_timeout(Duration::from_secs(10)).expect("the writer is held up");
+    let (go_on, holding) = held_up(&studio, journal.run).await;
     let said = [(0, false, "a1"), (0, false, "a2"), (1, false, "b1"), (0, true, "hm"), (0, false, "a3")];
     for (step, thought, text) in said {
         journal.token(steps[step].0, steps[step].1, (true, thought), text);
     }
     drop(go_on);
-    holding.await.unwrap().unwrap();
+    holding.await.unwrap();
     let (store, tenant, run) = (&studio.world().store, Arc::clone(&journal.tenant), journal.run);
     let mut rows = Vec::new();
     until("all of it is stored", async || {
