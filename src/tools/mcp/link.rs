@@ -213,11 +213,11 @@ impl Link {
         Ok(())
     }
 
-    /// Gives up a connection; the next use opens another one.
+    /// Gives up a connection; the next use opens another one. Requests that are under way on it go on to their end.
     fn leave(&self, live: &Arc<Live>) {
         let left = self.live.lock().take_if(|current| Arc::ptr_eq(current, live));
         if let Some(left) = left {
-            tokio::spawn(async move { left.close().await });
+            tokio::spawn(async move { left.close_after_requests().await });
         }
     }
 

@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::client::Client;
 #[cfg(not(unix))]
@@ -76,6 +77,24 @@ pub(super) struct Live {
     client: Client,
     ready: Ready,
     listed: Mutex<Option<Listed>>,
+    /// Requests that are under way.
+    requests: watch::Sender<usize>,
+}
+
+/// As long as a request is under way.
+struct Request<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Request<'a> {
+    fn new(requests: &'a watch::Sender<usize>) -> Self {
+        requests.send_modify(|count| *count += 1);
+        Self(requests)
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 struct Listed {
@@ -103,6 +122,7 @@ impl Live {
             stateless,
             listens: Arc::new(AtomicBool::new(told && !stateless)),
             listed: Mutex::new(None),
+            requests: watch::Sender::new(0),
         };
         if told && stateless {
             live.subscribe();
@@ -179,6 +199,7 @@ impl Live {
     }
 
     async fn list(&self) -> Result<(Arc<[ServerTool]>, Option<Duration>), String> {
+        let _underway = Request::new(&self.requests);
         let (mut tools, mut cursor, mut ttl) = (Vec::new(), None, None);
         for _ in 0..PAGES {
             let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
@@ -205,7 +226,7 @@ impl Live {
     /// Calls a tool. If the future is dropped, the server receives a cancellation.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, CallError> {
-        let _open = self.client.open(call);
+        let (_underway, _open) = (Request::new(&self.requests), self.client.open(call));
         let mut params = call.params();
         for _ in 0..ROUNDS {
             match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.call_error(problem))? {
@@ -265,6 +286,15 @@ impl Live {
             }
         };
         tokio::time::timeout(limit, asking).await.is_ok() && !self.is_dead()
+    }
+
+    /// Ends it in good order once the requests that are under way have ended: they are those of other runs, and may get their answers.
+    pub(super) async fn close_after_requests(&self) {
+        if !self.is_dead() {
+            let mut requests = self.requests.subscribe();
+            drop(requests.wait_for(|count| *count == 0).await);
+        }
+        self.close().await;
     }
 
     /// Ends it in good order: a program is asked first.

@@ -86,6 +86,13 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
         let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
         return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
     }
+    if message["params"]["arguments"]["a"] == 403 {
+        return (StatusCode::FORBIDDEN, [("www-authenticate", "Bearer error=\"insufficient_scope\"")]).into_response();
+    }
+    if message["params"]["arguments"]["a"] == 700 {
+        site.seen.lock().expect("seen").push("slow".to_owned());
+        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+    }
     if message["params"]["arguments"]["b"] == 8 {
         site.seen.lock().expect("seen").push("json".to_owned());
         return (StatusCode::OK, axum::Json(as_json(&message))).into_response();
@@ -273,4 +280,22 @@ async fn a_message_that_the_older_transport_does_not_take_stops_nobody_else() {
     assert_eq!(second, json!({"sum": 3}));
     assert!(first.is_err(), "{first:?}");
     assert_eq!(site.seen.lock().expect("seen").iter().filter(|line| *line == "hangs").count(), 1, "the call is not made again");
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_let_in_ends_no_other_call_on_its_connection() {
+    for manner in [Manner::Modern, Manner::Legacy] {
+        let (site, address) = site(manner).await;
+        let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
+        let slow = result(&bench, "peer", "add", json!({"a": 700, "b": 1}));
+        let refused = async {
+            super::support::until("the slow call", || site.seen.lock().expect("seen").contains(&"slow".to_owned())).await;
+            let refused = run(&bench, call("peer", "add", json!({"parameters": {"a": 403, "b": 1}}))).await.expect_err("not let in");
+            assert!(refused.starts_with("mcp_unavailable") && refused.contains("(403)"), "{refused}");
+        };
+        let (sum, ()) = tokio::join!(slow, refused);
+        assert_eq!(sum, json!({"sum": 701}), "it got its answer");
+        assert_eq!(site.seen.lock().expect("seen").iter().filter(|line| *line == "slow").count(), 1, "and was made once");
+        assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+    }
 }
