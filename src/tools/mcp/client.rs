@@ -56,7 +56,7 @@ impl Client {
 
     fn form(&self, wanted: &ElicitRequestParams) -> Option<Form> {
         let form = Form::of(wanted).filter(|form| self.may_be_asked && form.fits())?;
-        Some(Form { message: self.ready.masked(form.message), ..form })
+        Some(Form { schema: self.ready.masked_schema(&form.schema), message: self.ready.masked(form.message) })
     }
 }
 

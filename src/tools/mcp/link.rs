@@ -129,7 +129,10 @@ impl Link {
                     return ToolReply { text, is_error, files, ..ToolReply::default() };
                 }
                 Ok(Replied::Asked(mut asked)) => {
-                    asked.questions.iter_mut().for_each(|question| question.message = self.masked(&question.message));
+                    for question in &mut asked.questions {
+                        question.message = self.masked(&question.message);
+                        question.schema = self.ready.masked_schema(&question.schema);
+                    }
                     return ToolReply { asked: Some(Box::new(asked)), ..ToolReply::default() };
                 }
                 Err(CallError::Refused(text)) => return ToolReply::error(self.sentence(&text)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::authorization::Authorization;
@@ -269,6 +269,11 @@ impl Ready {
             ServerAddress::Http(address) | ServerAddress::Events(address) => address.authorization.hidden(),
         };
         masking::masked(&text.into(), self.hidden.iter().chain(&given).map(|secret| &**secret))
+    }
+
+    /// A schema without them; one of any object where it is none any more.
+    pub(super) fn masked_schema(&self, schema: &Value) -> Value {
+        serde_json::from_str(&self.masked(schema.to_string())).unwrap_or_else(|_| json!({"type": "object"}))
     }
 }
 

@@ -97,6 +97,17 @@ async fn the_application_answers_in_the_middle_of_a_call_over_every_transport() 
 }
 
 #[tokio::test]
+async fn a_form_shows_none_of_the_secrets_that_its_server_was_given() {
+    let (_, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("web", at(format!("{address}/mcp"), json!({})))], json!({}));
+    let person = asking(&bench, Answers::These(vec![row(3)]));
+    let schema = json!({"type": "object", "properties": {"row": {"type": "integer", "description": "A row of tok-canary"}}});
+    result(&bench, "web", "inquire", json!({ "schema": schema })).await;
+    let asked = person.asked.lock().expect("asked").pop().expect("a question");
+    assert_eq!(asked["schema"]["properties"]["row"]["description"], "A row of ***", "{asked}");
+}
+
+#[tokio::test]
 async fn what_does_not_fit_is_asked_again_with_what_is_wrong() {
     let bench = bench(&[("peer", program("legacy", json!({})))], json!({}));
     let person = asking(&bench, Answers::These(vec![row(7), json!("yes"), row(0)]));
