@@ -65,6 +65,14 @@ pub fn of_bound_thoughts(failure: &ProviderFailure) -> bool {
     failure.fault.code == FaultCode::ProviderBadRequest && failure.fault.message.contains(BOUND)
 }
 
+/// The request was refused because of thoughts that are sent back and that this account did not encrypt or sign.
+#[must_use]
+pub fn of_sealed_thoughts(failure: &ProviderFailure) -> bool {
+    let text = &failure.fault.message;
+    let any = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
+    failure.fault.code == FaultCode::ProviderBadRequest && (text.contains(UNSIGNED) || (any(&SEALED.0) && any(&SEALED.1)))
+}
+
 /// Reads an error inside an answer; `error` is its object.
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
@@ -130,6 +138,11 @@ const SUMMARIES: [&str; 9] = [
 ];
 /// <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation>
 const BOUND: &str = "bound to a different conversation";
+/// Of Anthropic's models: `messages.1.content.0: Invalid `signature` in `thinking` block`.
+const UNSIGNED: &str = "Invalid `signature` in `thinking`";
+/// `The encrypted content for item rs_… could not be verified. Reason: …`, of OpenAI and of Azure.
+const SEALED: ([&str; 2], [&str; 3]) =
+    (["encrypted content", "encrypted_content"], ["could not be verified", "could not be decrypted", "organization_id did not match"]);
 /// What a later attempt does not mend.
 const QUOTA_MARKS: [&str; 5] = ["insufficient_quota", "billing_hard_limit", "billing_not_active", "billing_error", "insufficient_balance"];
 const FILTER_MARKS: [&str; 8] = [

@@ -1,5 +1,5 @@
 //! Owns the second attempt after a provider refuses a part of the request: a stream or a summary of the reasoning, which some models and
-//! accounts do not support, or thoughts behind another beginning than they came after.
+//! accounts do not support, or thoughts behind another beginning than they came after, or that were encrypted for another account.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use crate::model::agent::ShowReasoning;
 use crate::model::chat::Message;
 use crate::model::event::Warning;
 use crate::providers::limits::Gate;
-use crate::providers::{ChatReply, ChatRequest, Deltas, Provider, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Deltas, Provider, ProviderFailure, refusal, responses};
 use crate::sync::Mutex;
 
 /// Thoughts that are remembered as refused; later ones are refused once more before they are left out.
@@ -20,19 +20,31 @@ const REMEMBERED: usize = 16_384;
 #[derive(Default)]
 pub(super) struct Silent {
     /// Models and keys that summaries were refused to.
-    summaries: Mutex<BTreeSet<(String, Option<String>)>>,
-    /// Thoughts whose conversations begin otherwise now: those that come after them are bound to a conversation without them.
+    summaries: Mutex<BTreeSet<Asker>>,
+    /// Thoughts whose conversations begin otherwise now: those that come after them are bound to a conversation without them. And thoughts
+    /// that a key cannot read.
     thoughts: Mutex<BTreeSet<u64>>,
+}
+
+/// A model, and who asks it: tenants may have keys of their own under one name.
+type Asker = (String, Option<String>, String);
+
+fn asker(request: &ChatRequest) -> Asker {
+    (request.model.clone(), request.credential.clone(), request.asker.tenant.clone())
 }
 
 impl Silent {
     fn knows(&self, request: &ChatRequest) -> bool {
         let known = self.summaries.lock();
-        !known.is_empty() && known.contains(&(request.model.clone(), request.credential.clone()))
+        !known.is_empty() && known.contains(&asker(request))
     }
 
     fn learn(&self, request: &ChatRequest) {
-        self.summaries.lock().insert((request.model.clone(), request.credential.clone()));
+        let mut known = self.summaries.lock();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(asker(request));
     }
 
     /// The request without the thoughts that are known to be refused; none where it holds none of them.
@@ -41,7 +53,7 @@ impl Silent {
         if known.is_empty() {
             return None;
         }
-        without_thoughts(request, |thought| known.contains(&thought))
+        without_thoughts(request, |thought| known.contains(&of_asker(thought, request)))
     }
 
     fn refused(&self, request: &ChatRequest) {
@@ -50,21 +62,28 @@ impl Silent {
             if known.len() >= REMEMBERED {
                 known.clear();
             }
-            known.insert(thought);
+            known.insert(of_asker(thought, request));
         }
     }
 }
 
-/// The pieces of a message of a family whose thoughts are bound to what is before them.
+/// The pieces of a message of a family whose thoughts are bound to what is before them, or to an account.
 fn thoughts(message: &Message) -> Option<&Vec<Value>> {
-    let own = message.blocks.as_ref().filter(|own| matches!(own.family.as_str(), "anthropic" | "bedrock"))?;
+    let own = message.blocks.as_ref().filter(|own| matches!(own.family.as_str(), "anthropic" | "bedrock" | responses::FAMILY))?;
     own.value.as_array()
+}
+
+/// What one key cannot read another one can.
+fn of_asker(thought: u64, request: &ChatRequest) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (thought, &request.credential, &request.asker.tenant).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What a thought is remembered by; none of what is no thought.
 fn of_thought(piece: &Value) -> Option<u64> {
     let kind = piece.get("type").and_then(Value::as_str);
-    let thinks = matches!(kind, Some("thinking" | "redacted_thinking")) || piece.get("reasoningContent").is_some();
+    let thinks = matches!(kind, Some("thinking" | "redacted_thinking" | "reasoning")) || piece.get("reasoningContent").is_some();
     thinks.then(|| {
         let mut hasher = DefaultHasher::new();
         piece.to_string().hash(&mut hasher);
@@ -80,8 +99,13 @@ fn without_thoughts(request: &ChatRequest, such: impl Fn(u64) -> bool) -> Option
     }
     let mut request = request.clone();
     for message in request.messages.iter_mut().filter(|message| thoughts(message).is_some()) {
+        let is_response = message.blocks.as_ref().is_some_and(|own| own.family == responses::FAMILY);
         if let Some(pieces) = message.blocks.as_mut().and_then(|own| own.value.as_array_mut()) {
+            let before = pieces.len();
             pieces.retain(|piece| !of_thought(piece).is_some_and(&such));
+            if is_response && pieces.len() < before {
+                responses::forget_ids(pieces);
+            }
         }
     }
     Some(request)
@@ -120,18 +144,22 @@ pub(super) async fn ask(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<
     }
 }
 
-/// Asks without thoughts that came after another beginning: all of them, because each is bound to those before it.
+/// Asks without thoughts that came after another beginning, or that this key cannot read: all of them, because each is bound to those before it.
 async fn unbound(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
     let Asked { provider, silent, gate } = asked;
     let without = silent.without_refused(request);
     let request = without.as_ref().unwrap_or(request);
     match provider.chat(request, deltas).await {
-        Err(failure) if refusal::of_bound_thoughts(&failure) => {
+        Err(failure) if refusal::of_bound_thoughts(&failure) || refusal::of_sealed_thoughts(&failure) => {
             let Some(bare) = without_thoughts(request, |_| true) else { return Err(failure) };
             gate.again();
             let mut reply = Box::pin(provider.chat(&bare, deltas)).await?;
             silent.refused(request);
-            let text = "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them";
+            let text = if refusal::of_bound_thoughts(&failure) {
+                "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them"
+            } else {
+                "the model's thoughts were encrypted or signed for another account, and the provider refuses such thoughts, so it was asked without them"
+            };
             reply.warnings.push(Warning { parameter: Some("thinking".into()), ..Warning::new("parameter_dropped", text) });
             Ok(reply)
         }

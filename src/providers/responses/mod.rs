@@ -15,6 +15,8 @@ use super::openai::dialect::Dialect;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 
+pub(super) use self::stream::forget_ids;
+
 /// The name of the wire family, in the blocks that it wants back.
 pub(crate) const FAMILY: &str = "openai-responses";
 

@@ -166,15 +166,19 @@ fn call(item: &Value) -> Option<ToolCall> {
     is_call.then(|| reply::tool_call_of(text(item, "call_id"), text(item, "name"), item.get("arguments")))
 }
 
+/// Under its id an item is refused without the reasoning that it came with.
+pub(in crate::providers) fn forget_ids(items: &mut [Value]) {
+    let named = items.iter_mut().filter(|item| text(item, "type") != items::IMAGE);
+    named.filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("id")));
+}
+
 /// The items to send back. A reasoning item without its content is known to the provider alone, which keeps nothing.
 fn own(items: Vec<Value>) -> Option<Value> {
     let lasts = |item: &Value| text(item, "type") != "reasoning" || item.get("encrypted_content").is_some_and(Value::is_string);
     let all = items.iter().all(lasts);
     let mut items: Vec<Value> = items.into_iter().filter(lasts).collect();
     if !all {
-        // Under its id an item is refused without the reasoning that it came with.
-        let named = items.iter_mut().filter(|item| text(item, "type") != items::IMAGE);
-        named.filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("id")));
+        forget_ids(&mut items);
     }
     let special = |item: &Value| !matches!(text(item, "type"), "message" | "function_call") || item.get("phase").is_some();
     items.iter().any(special).then(|| json!(items))

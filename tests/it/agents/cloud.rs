@@ -156,10 +156,33 @@ async fn respond(State(cloud): State<Cloud>, Path(provider): Path<String>, heade
     let (body, times) = cloud.note(provider.clone(), &headers, &body);
     let results = body["input"].as_array().expect("input").iter().filter(|item| item["type"] == "function_call_output").count();
     if provider == "one" && results > 0 {
+    let key = headers.get("authorization").and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
+    if body["model"] == "gpt-5-sealed" {
+        return sealed(&body, &key, results);
+    }
         return refusal(429, "slow down", &[]);
     }
     let thought = json!({"type": "reasoning", "id": format!("rs_{provider}_{times}"), "encrypted_content": format!("{provider} only"), "summary": []});
     let call = json!({"type": "function_call", "id": format!("fc_{provider}_{times}"), "call_id": format!("call_of_provider_{provider}_{times}"), "name": "calculate",
+        "arguments": "{\"expression\": \"1+1\"}", "status": "completed"});
+    let text = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Done.", "annotations": []}]});
+    let output = if results < 2 { json!([thought, call]) } else { json!([text]) };
+    let usage = json!({"input_tokens": 10, "output_tokens": 5, "total_tokens": 15});
+    axum::Json(json!({"id": "resp_1", "object": "response", "status": "completed", "output": output, "usage": usage})).into_response()
+}
+
+/// Thoughts that only the account of their key reads; the first account calls a tool and is limited then.
+fn sealed(body: &Value, key: &str, results: usize) -> Response {
+    let of_others = body["input"].as_array().into_iter().flatten().any(|item| item["type"] == "reasoning" && item["encrypted_content"] != format!("by {key}"));
+    if key == "Bearer k1" && results > 0 {
+        return refusal(429, "slow down", &[]);
+    }
+    if of_others {
+        let text = "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content organization_id did not match the target organization.";
+        return (StatusCode::BAD_REQUEST, axum::Json(json!({"error": {"message": text, "type": "invalid_request_error", "param": null, "code": "invalid_encrypted_content"}}))).into_response();
+    }
+    let thought = json!({"type": "reasoning", "id": format!("rs_{results}"), "encrypted_content": format!("by {key}"), "summary": []});
+    let call = json!({"type": "function_call", "id": format!("fc_{results}"), "call_id": format!("call_after_{results}_results"), "name": "calculate",
         "arguments": "{\"expression\": \"1+1\"}", "status": "completed"});
     let text = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Done.", "annotations": []}]});
     let output = if results < 2 { json!([thought, call]) } else { json!([text]) };

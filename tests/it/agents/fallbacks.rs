@@ -182,6 +182,23 @@ async fn what_a_fallback_encrypted_is_not_sent_to_the_first_in_the_next_turn() {
 }
 
 #[tokio::test]
+async fn a_fallback_of_another_account_is_asked_without_what_the_first_encrypted() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"providers": {"one": {"kind": "openai-responses"}}}));
+    let own = "fallbacks: [{provider: one, model: gpt-5-sealed, credential: \"secret:OWN\"}]";
+    let (told, trace) = run(&bench, &format!("agent_1{{provider: one, model: gpt-5-sealed, {own}, tools: [{{ref: \"toolkit:calculator\"}}]}}")).await;
+    assert!(told.contains("Done.") && trace["trace"]["status"] == "completed", "{told}");
+    let asked = cloud.asked();
+    let sent: Vec<String> = asked.iter().map(|one| format!("{} {}", one.key, one.body["input"])).collect();
+    let keys: Vec<&str> = asked.iter().map(|one| one.key.trim_start_matches("Bearer ")).collect();
+    assert_eq!(keys, ["k1", "k1", "k3", "k3", "k3"], "refused once, and asked once more: {sent:#?}");
+    assert!(sent[1].contains("by Bearer k1") && !sent[3].contains("by Bearer") && !sent[3].contains("fc_0") && sent[3].contains("call_after_0_results"), "{}", sent[3]);
+    assert!(!sent[4].contains("by Bearer k1") && sent[4].contains("by Bearer k3"), "what was refused stays out, what it thought itself goes back: {}", sent[4]);
+    let warned: Vec<&Value> = trace["steps"][0]["warnings"].as_array().expect("warnings").iter().map(|warning| &warning["code"]).collect();
+    assert_eq!(warned, ["fallback", "parameter_dropped"]);
+}
+
+#[tokio::test]
 async fn a_stored_agents_fallbacks_hold_in_chats_and_in_nodes() {
     let cloud = Cloud::start().await;
     let bench = cloud.bench(json!({}));
