@@ -122,7 +122,7 @@ fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {
         time_limits: TimeLimits { first_byte: minute, idle: minute, total: minute, answer_bytes: 8 << 20, retries: 0 },
         until: tokio::time::Instant::now() + minute,
         outbound: Arc::new(Outbound::canned(Arc::new(SystemClock::default()), pieces)),
-        gate: super::limits::Gate::open(), shared: true,
+        gate: super::limits::Gate::open(), key: Some(0),
     };
     match family {
         "openai-responses" => Box::new(Responses { wire }),

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::sync::Mutex;
 
 use super::{ProviderFailure, opening};
-use super::limits::Gate;
+use super::limits::{Gate, Key};
 use super::trust::Trust;
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
@@ -189,7 +189,7 @@ impl Outbound {
         request: &Request<'_>,
         time_limits: &TimeLimits,
         until: Instant,
-        (gate, shared): (&Gate, bool),
+        (gate, key): (&Gate, Option<Key>),
     ) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
@@ -201,14 +201,14 @@ impl Outbound {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
-            if let Some(rest) = refused.wait.filter(|_| shared) {
-                gate.rest(rest);
+            if let (Some(key), Some(rest)) = (key, refused.wait) {
+                gate.rest(key, rest);
             }
             let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
             let wait = wait.filter(|wait| Instant::now() + *wait < until);
             let Some(wait) = wait.filter(|_| attempt < time_limits.retries) else { return Err(refused.failure) };
             // Another call may have been told to wait longer: as long as a call waits for room, and no longer.
-            let rests = if shared { gate.rests_for() } else { Duration::ZERO };
+            let rests = gate.rests_for(key);
             if rests > wait && (rests > gate.patience() || Instant::now() + rests >= until) {
                 return Err(refused.failure);
             }

@@ -4,15 +4,16 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::queue::Key;
 use self::queue::{Line, Place};
-use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
+use super::{ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::ProviderLimits;
 use crate::model::chat::{Attachment, Tokens};
 use crate::model::event::FaultCode;
@@ -23,6 +24,8 @@ use crate::sync::Mutex;
 const MINUTE: Duration = Duration::from_secs(60);
 /// The longest `retry-after` that is observed.
 const LONGEST_REST: Duration = Duration::from_secs(3600);
+/// Keys that rest at the same time; what comes beyond is not remembered.
+const RESTING: usize = 4096;
 
 /// The limits of one provider. Without limits and without a `retry-after`, passing costs nothing.
 #[derive(Debug)]
@@ -33,9 +36,10 @@ pub struct Gate {
     patience: Duration,
     /// A minute.
     minute: Duration,
-    made: Instant,
-    /// When the delay of a `retry-after` ends, in milliseconds since the creation of this gate; 0: there is none.
-    rest: AtomicU64,
+    /// There may be a key that rests.
+    resting: AtomicBool,
+    /// When the delay of a `retry-after` ends, by the key that it was said to.
+    rests: Mutex<HashMap<Key, Instant>>,
     room: Mutex<Room>,
 }
 
@@ -79,7 +83,7 @@ impl Gate {
     }
 
     fn counting(id: &str, limits: ProviderLimits, patience: Duration, minute: Duration) -> Self {
-        Self { id: id.to_owned(), limits, patience, minute, made: Instant::now(), rest: AtomicU64::new(0), room: Mutex::default() }
+        Self { id: id.to_owned(), limits, patience, minute, resting: AtomicBool::new(false), rests: Mutex::default(), room: Mutex::default() }
     }
 
     /// The way to a provider that nothing is known of.
@@ -88,15 +92,10 @@ impl Gate {
         Self::new("open", ProviderLimits::default(), 60_000)
     }
 
-    /// No call has to wait.
+    /// Whether a call passes without waiting. With a key it observes the `retry-after` delays of that key.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.is_open_for(true)
-    }
-
-    /// Whether a call passes without waiting. `heeds`: it observes `retry-after` delays.
-    fn is_open_for(&self, heeds: bool) -> bool {
-        self.limits == ProviderLimits::default() && (!heeds || self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
+    pub fn is_open(&self, key: Option<Key>) -> bool {
+        self.limits == ProviderLimits::default() && self.rests_until(key).is_none()
     }
 
     /// How long a call waits at most.
@@ -104,26 +103,41 @@ impl Gate {
         self.patience
     }
 
-    /// Delays calls for this time, after a `retry-after`.
-    pub fn rest(&self, time: Duration) {
-        let end = (self.made.elapsed() + time.min(LONGEST_REST)).as_millis();
-        self.rest.fetch_max(u64::try_from(end).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    /// The rest of the delay.
-    #[must_use]
-    pub fn rests_for(&self) -> Duration {
-        self.rests_until().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
-    }
-
-    fn rests_until(&self) -> Option<Instant> {
-        let end = self.rest.load(Ordering::Relaxed);
-        let at = self.made + Duration::from_millis(end);
-        if end == 0 || at > Instant::now() {
-            return (end > 0).then_some(at);
+    /// Delays the calls of a key for this time, after a `retry-after`.
+    pub fn rest(&self, key: Key, time: Duration) {
+        let now = Instant::now();
+        let end = now + time.min(LONGEST_REST);
+        let mut rests = self.rests.lock();
+        if rests.len() >= RESTING {
+            rests.retain(|_, end| *end > now);
         }
-        // Another delay may have begun meanwhile: it stays.
-        let _kept = self.rest.compare_exchange(end, 0, Ordering::Relaxed, Ordering::Relaxed);
+        if rests.len() < RESTING || rests.contains_key(&key) {
+            let kept = rests.entry(key).or_insert(end);
+            *kept = end.max(*kept);
+        }
+        self.resting.store(!rests.is_empty(), Ordering::Release);
+        drop(rests);
+        let mut room = self.room.lock();
+        room.line.wake(key);
+        // Calls of other keys may have waited behind one of this key.
+        self.move_on(&mut room, true);
+    }
+
+    /// The rest of the delay of a key.
+    #[must_use]
+    pub fn rests_for(&self, key: Option<Key>) -> Duration {
+        self.rests_until(key).map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
+    }
+
+    fn rests_until(&self, key: Option<Key>) -> Option<Instant> {
+        let key = key.filter(|_| self.resting.load(Ordering::Acquire))?;
+        let mut rests = self.rests.lock();
+        let end = *rests.get(&key)?;
+        if end > Instant::now() {
+            return Some(end);
+        }
+        rests.remove(&key);
+        self.resting.store(!rests.is_empty(), Ordering::Release);
         None
     }
 
@@ -141,19 +155,19 @@ impl Gate {
         }
     }
 
-    /// Waits for room if there is a limit or a `retry-after` delay, and returns how long that took. A call with its own key ignores such delays,
-    /// because the provider asked another key to wait.
+    /// Waits for room if there is a limit or a `retry-after` delay of its key, and returns how long that took. A call without a key here ignores such
+    /// delays, because the provider asked others to wait.
     pub(super) async fn admit(
         self: &Arc<Self>,
         tenant: &str,
-        heeds: bool,
+        key: Option<Key>,
         tokens: impl FnOnce() -> u64 + Send,
         deltas: Deltas<'_>,
     ) -> Result<Pass, ProviderFailure> {
-        if self.is_open_for(heeds) {
+        if self.is_open(key) {
             return Ok(Pass::default());
         }
-        let (pass, waited) = match Box::pin(self.come(tenant, heeds, tokens)).await {
+        let (pass, waited) = match Box::pin(self.come(tenant, key, tokens)).await {
             Ok(Passed { pass, waited }) => (Ok(pass), waited),
             Err((failure, waited)) => (Err(failure), waited),
         };
@@ -167,20 +181,21 @@ impl Gate {
     ///
     /// # Errors
     /// There was none in time; how long was waited.
-    pub async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
-        self.come(tenant, true, tokens).await
+    #[cfg(test)]
+    async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
+        self.come(tenant, Some(tests::KEY), tokens).await
     }
 
-    async fn come(self: &Arc<Self>, tenant: &str, heeds: bool, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
+    async fn come(self: &Arc<Self>, tenant: &str, key: Option<Key>, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
         let tokens = if self.limits.tokens_per_minute.is_some() { tokens() } else { 0 };
-        let waiting = match self.line_up(tenant, tokens, heeds) {
+        let waiting = match self.line_up(tenant, tokens, key) {
             Ok(pass) => return Ok(Passed { pass, waited: Duration::ZERO }),
             Err(place) => Waiting { gate: Arc::clone(self), place: Some(place) },
         };
-        self.wait(waiting, heeds).await
+        self.wait(waiting, key).await
     }
 
-    async fn wait(&self, mut waiting: Waiting, heeds: bool) -> Result<Passed, (ProviderFailure, Duration)> {
+    async fn wait(&self, mut waiting: Waiting, key: Option<Key>) -> Result<Passed, (ProviderFailure, Duration)> {
         let since = Instant::now();
         let until = since + self.patience;
         loop {
@@ -188,11 +203,12 @@ impl Gate {
                 Ok(pass) => return Ok(Passed { pass, waited: since.elapsed() }),
                 Err(next) => next,
             };
-            let rest = self.rests_until().filter(|end| heeds && *end > until);
-            if rest.is_some() || Instant::now() >= until {
-                return Err((self.too_long(rest.is_some()), since.elapsed()));
+            let rest = self.rests_until(key);
+            let rests = rest.is_some_and(|end| end > until);
+            if rests || Instant::now() >= until {
+                return Err((self.too_long(key.filter(|_| rests)), since.elapsed()));
             }
-            let wake = next.map_or(until, |next| next.min(until));
+            let wake = [next, rest].into_iter().flatten().fold(until, Instant::min);
             tokio::select! {
                 () = waiting.moved() => {}
                 () = tokio::time::sleep_until(wake) => {}
@@ -200,10 +216,11 @@ impl Gate {
         }
     }
 
-    fn too_long(&self, rests: bool) -> ProviderFailure {
+    /// `resting`: the key whose rest is too long.
+    fn too_long(&self, resting: Option<Key>) -> ProviderFailure {
         let (id, patience) = (&self.id, self.patience.as_millis());
-        let text = if rests {
-            let left = self.rests_for().as_secs() + 1;
+        let text = if resting.is_some() {
+            let left = self.rests_for(resting).as_secs() + 1;
             format!(
                 "`{id}` asked for no calls for {left} more seconds, which is longer than a call waits (`limits.provider_wait_ms`); it was not asked; try again later"
             )
@@ -215,20 +232,20 @@ impl Gate {
         ProviderFailure::new(FaultCode::ProviderRateLimited, text)
     }
 
-    /// Passes at once if there is room and the queue is empty, else joins the queue.
-    fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64, heeds: bool) -> Result<Pass, Arc<Place>> {
+    /// Passes at once if there is room and nobody who may go waits, else joins the queue.
+    fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64, key: Option<Key>) -> Result<Pass, Arc<Place>> {
         let mut room = self.room.lock();
-        if room.line.is_empty() && self.fits(&mut room, tokens, heeds).is_ok() {
+        if self.first(&room).is_none() && self.fits(&mut room, tokens, key).is_ok() {
             return Ok(Pass(Some((Arc::clone(self), self.take(&mut room, tokens)))));
         }
-        let place = Place::new(tenant, tokens, heeds);
+        let place = Place::new(tenant, tokens, key);
         room.line.join(&place);
         Err(place)
     }
 
     /// Whether a call may be made now; else when that may change, unless another call has to end first.
-    fn fits(&self, room: &mut Room, tokens: u64, heeds: bool) -> Result<(), Option<Instant>> {
-        if let Some(end) = self.rests_until().filter(|_| heeds) {
+    fn fits(&self, room: &mut Room, tokens: u64, key: Option<Key>) -> Result<(), Option<Instant>> {
+        if let Some(end) = self.rests_until(key) {
             return Err(Some(end));
         }
         if self.limits.concurrent.is_some_and(|most| room.active >= most.get()) {
@@ -261,20 +278,24 @@ impl Gate {
         room.stamp
     }
 
+    /// The first in the line whose key does not rest.
+    fn first(&self, room: &Room) -> Option<Arc<Place>> {
+        room.line.first(|key| self.rests_until(key).is_some()).cloned()
+    }
+
     /// Lets calls go that may; when the first of the others may, as far as time alone decides.
     fn move_on(&self, room: &mut Room, left: bool) -> Option<Instant> {
         let mut moved = left;
         loop {
-            let (tokens, heeds) = room.line.first().map(|first| (first.tokens, first.heeds))?;
-            match self.fits(room, tokens, heeds) {
+            let first = self.first(room)?;
+            match self.fits(room, first.tokens, first.key) {
                 Ok(()) => {
-                    if let Some(place) = room.line.take_first() {
-                        place.admit(self.take(room, tokens));
-                    }
+                    room.line.take(&first);
+                    first.admit(self.take(room, first.tokens));
                     moved = true;
                 }
                 Err(next) => {
-                    if let Some(first) = room.line.first().filter(|_| moved) {
+                    if moved {
                         first.moved.notify_one();
                     }
                     return next;
@@ -321,7 +342,7 @@ impl Waiting {
             self.place = None;
             return Ok(Pass(Some((Arc::clone(&self.gate), stamp))));
         }
-        Err(next.filter(|_| room.line.first().is_some_and(|first| Arc::ptr_eq(first, place))))
+        Err(next.filter(|_| self.gate.first(&room).is_some_and(|first| Arc::ptr_eq(&first, place))))
     }
 
     async fn moved(&self) {
@@ -357,9 +378,9 @@ impl Room {
 
 impl Pass {
     /// Notes what an answer took.
-    pub(super) fn noting(&self, answer: Result<ChatReply, ProviderFailure>) -> Result<ChatReply, ProviderFailure> {
+    pub(super) fn noting<T>(&self, answer: Result<T, ProviderFailure>, tokens: impl FnOnce(&T) -> Option<Tokens>) -> Result<T, ProviderFailure> {
         match &answer {
-            Ok(reply) => self.spent_of(reply.tokens),
+            Ok(reply) => self.spent_of(tokens(reply)),
             Err(failure) if failure.tokens.is_some() || !failure.cut => self.spent_of(Some(failure.tokens.unwrap_or_default())),
             // The usage is unknown: the estimate stays.
             Err(_) => {}
@@ -368,7 +389,7 @@ impl Pass {
     }
 
     /// Notes what was reported; without a report the estimate stays.
-    pub(super) fn spent_of(&self, tokens: Option<Tokens>) {
+    fn spent_of(&self, tokens: Option<Tokens>) {
         if let Some(tokens) = tokens {
             self.spent(tokens.prompt + tokens.completion);
         }

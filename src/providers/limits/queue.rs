@@ -1,4 +1,4 @@
-//! Owns the queue of calls that wait for a provider: first in, first out within a tenant, tenants in turn.
+//! Owns the queue of calls that wait for a provider: first in, first out within a tenant, tenants in turn. A key that rests holds only its own calls.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,14 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
+/// What a provider knows a caller by. Calls of the same key rest together.
+pub type Key = u64;
+
+/// Whose calls wait one after another: those of a tenant with the same key.
+type Group = (Arc<str>, Option<Key>);
+
 /// The place of one call in the line.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     tenant: Arc<str>,
     /// The estimate of its tokens.
     pub(super) tokens: u64,
-    /// It observes `retry-after` delays.
-    pub(super) heeds: bool,
+    /// The key whose `retry-after` delays it observes.
+    pub(super) key: Option<Key>,
     admitted: AtomicBool,
     stamp: AtomicU64,
     /// It was admitted, or it is the first now.
@@ -21,8 +27,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(tenant: &str, tokens: u64, heeds: bool) -> Arc<Self> {
-        Arc::new(Self { tenant: tenant.into(), tokens, heeds, ..Self::default() })
+    pub(super) fn new(tenant: &str, tokens: u64, key: Option<Key>) -> Arc<Self> {
+        Arc::new(Self { tenant: tenant.into(), tokens, key, ..Self::default() })
+    }
+
+    fn is_of(&self, group: &Group) -> bool {
+        (&group.0, group.1) == (&self.tenant, self.key)
     }
 
     /// It may go, under this number.
@@ -38,50 +48,58 @@ impl Place {
     }
 }
 
-/// All calls that wait, by tenant.
+/// All calls that wait, by tenant and key.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    tenants: VecDeque<(Arc<str>, VecDeque<Arc<Place>>)>,
-    /// The tenant that was served last: one that comes anew goes before it.
-    served: Option<Arc<str>>,
+    groups: VecDeque<(Group, VecDeque<Arc<Place>>)>,
+    /// The one that was served last: one that comes anew goes before it.
+    served: Option<Group>,
 }
 
 impl Line {
+    #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.tenants.is_empty()
+        self.groups.is_empty()
     }
 
     pub(super) fn join(&mut self, place: &Arc<Place>) {
-        if let Some((_, waiting)) = self.tenants.iter_mut().find(|(tenant, _)| *tenant == place.tenant) {
+        if let Some((_, waiting)) = self.groups.iter_mut().find(|(group, _)| place.is_of(group)) {
             waiting.push_back(Arc::clone(place));
             return;
         }
-        let others = |tenant: &Arc<str>| self.served.as_ref().is_some_and(|served| served == tenant);
-        let at = self.tenants.iter().position(|(tenant, _)| others(tenant)).unwrap_or(self.tenants.len());
-        self.tenants.insert(at, (Arc::clone(&place.tenant), VecDeque::from([Arc::clone(place)])));
+        let others = |group: &Group| self.served.as_ref().is_some_and(|served| served == group);
+        let at = self.groups.iter().position(|(group, _)| others(group)).unwrap_or(self.groups.len());
+        self.groups.insert(at, ((Arc::clone(&place.tenant), place.key), VecDeque::from([Arc::clone(place)])));
     }
 
-    pub(super) fn first(&self) -> Option<&Arc<Place>> {
-        self.tenants.front().and_then(|(_, waiting)| waiting.front())
+    /// The first whose key does not rest.
+    pub(super) fn first(&self, rests: impl Fn(Option<Key>) -> bool) -> Option<&Arc<Place>> {
+        self.groups.iter().find(|((_, key), _)| !rests(*key)).and_then(|(_, waiting)| waiting.front())
     }
 
-    /// Takes the first; its tenant's next call comes after one of each other tenant.
-    pub(super) fn take_first(&mut self) -> Option<Arc<Place>> {
-        let (tenant, mut waiting) = self.tenants.pop_front()?;
-        let first = waiting.pop_front();
-        self.served = Some(Arc::clone(&tenant));
+    /// Lets all calls of a key look again: the key has to rest until another time than they know of.
+    pub(super) fn wake(&self, key: Key) {
+        let of_key = self.groups.iter().filter(|(group, _)| group.1 == Some(key));
+        of_key.flat_map(|(_, waiting)| waiting).for_each(|place| place.moved.notify_one());
+    }
+
+    /// Takes a call that is the first of its tenant and key; the next one of these comes after one of each other.
+    pub(super) fn take(&mut self, place: &Arc<Place>) {
+        let Some(at) = self.groups.iter().position(|(group, _)| place.is_of(group)) else { return };
+        let Some((group, mut waiting)) = self.groups.remove(at) else { return };
+        waiting.pop_front();
+        self.served = Some(group.clone());
         if !waiting.is_empty() {
-            self.tenants.push_back((tenant, waiting));
+            self.groups.push_back((group, waiting));
         }
-        first
     }
 
     pub(super) fn leave(&mut self, place: &Arc<Place>) {
-        let Some(at) = self.tenants.iter().position(|(tenant, _)| *tenant == place.tenant) else { return };
-        let waiting = &mut self.tenants[at].1;
+        let Some(at) = self.groups.iter().position(|(group, _)| place.is_of(group)) else { return };
+        let waiting = &mut self.groups[at].1;
         waiting.retain(|other| !Arc::ptr_eq(other, place));
         if waiting.is_empty() {
-            self.tenants.remove(at);
+            self.groups.remove(at);
         }
     }
 }

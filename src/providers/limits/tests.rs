@@ -5,6 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 use super::*;
 
 const SHORT: Duration = Duration::from_millis(400);
+/// The key of the provider, and one that another tenant has under its name.
+pub(super) const KEY: Key = 1;
+const OTHER: Key = 2;
 /// What a loaded machine adds.
 const LATE: Duration = Duration::from_millis(250);
 
@@ -115,17 +118,17 @@ async fn a_wait_ends_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_rest_holds_all_calls_and_costs_nothing_before_and_after() {
+async fn a_rest_holds_all_calls_of_its_key_and_costs_nothing_before_and_after() {
     let gate = gate(0, 0, 0);
-    assert!(gate.is_open());
-    gate.rest(SHORT);
-    gate.rest(Duration::from_millis(5));
-    assert!(!gate.is_open());
+    assert!(gate.is_open(Some(KEY)));
+    gate.rest(KEY, SHORT);
+    gate.rest(KEY, Duration::from_millis(5));
+    assert!(!gate.is_open(Some(KEY)));
     let [one, other] = ["a", "b"].map(|tenant| gate.enter(tenant, || 0));
     let (one, other) = tokio::join!(one, other);
     assert!([one, other].into_iter().all(|passed| is_about(passed.expect("room").waited, SHORT)));
-    assert!(gate.is_open());
-    gate.rest(Duration::from_secs(7200));
+    assert!(gate.is_open(Some(KEY)) && gate.rests.lock().is_empty());
+    gate.rest(KEY, Duration::from_secs(7200));
     let (failure, waited) = gate.enter("", || 0).await.expect_err("too long");
     assert!(waited < LATE && failure.fault.message.contains("asked for no calls for 3600 more seconds"), "{}", failure.fault.message);
 }
@@ -147,19 +150,49 @@ async fn a_call_that_waited_for_another_goes_as_soon_as_time_lets_it() {
 #[tokio::test]
 async fn a_rest_that_others_earned_does_not_hold_a_call_with_a_key_of_its_own() {
     let gate = gate(0, 0, 0);
-    gate.rest(Duration::from_secs(3600));
-    assert!(gate.admit("a", true, || 0, &|_| {}).await.is_err());
-    assert!(gate.admit("b", false, || 0, &|_| {}).await.is_ok());
+    gate.rest(KEY, Duration::from_secs(3600));
+    assert!(gate.admit("a", Some(KEY), || 0, &|_| {}).await.is_err());
+    assert!(gate.admit("b", Some(OTHER), || 0, &|_| {}).await.is_ok());
+    assert!(gate.admit("b", None, || 0, &|_| {}).await.is_ok());
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_rest_hold_no_call_of_another_key() {
+    let gate = gate(1, 0, 0);
+    let come = |tenant: &'static str, key: Option<Key>| {
+        let gate = Arc::clone(&gate);
+        tokio::spawn(async move { gate.come(tenant, key, || 0).await.map(|passed| passed.waited) })
+    };
+    gate.rest(KEY, SHORT);
+    let held = [come("a", Some(KEY)), come("a", Some(KEY)), come("b", Some(KEY))];
+    settle().await;
+    for key in [Some(OTHER), None] {
+        let passed = gate.come("b", key, || 0).await.expect("room");
+        assert!(passed.waited.is_zero(), "{key:?}: {:?}", passed.waited);
+    }
+    for one in held {
+        let waited = one.await.expect("an end").expect("room");
+        assert!(is_about(waited, SHORT), "{waited:?}");
+    }
+    // A rest that begins while both wait for the same place.
+    let first = gate.come("a", Some(KEY), || 0).await.expect("room");
+    let (held, goes) = (come("a", Some(KEY)), come("b", Some(OTHER)));
+    settle().await;
+    gate.rest(KEY, SHORT);
+    drop(first);
+    assert!(goes.await.expect("an end").expect("room") < LATE);
+    let waited = held.await.expect("an end").expect("room");
+    assert!(is_about(waited, SHORT), "{waited:?}");
 }
 
 #[test]
 fn a_tenant_that_comes_again_goes_before_the_one_that_was_served_last() {
     let mut line = Line::default();
-    let [first, second] = [1, 2].map(|tokens| Place::new("large", tokens, true));
+    let [first, second] = [1, 2].map(|tokens| Place::new("large", tokens, Some(KEY)));
     line.join(&first);
-    assert!(line.take_first().is_some_and(|place| Arc::ptr_eq(&place, &first)));
+    line.take(&first);
     line.join(&second);
-    let other = Place::new("small", 1, true);
+    let other = Place::new("small", 1, Some(KEY));
     line.join(&other);
-    assert!(line.take_first().is_some_and(|place| Arc::ptr_eq(&place, &other)));
+    assert!(line.first(|_| false).is_some_and(|place| Arc::ptr_eq(place, &other)));
 }

@@ -7,6 +7,7 @@ mod known;
 mod options;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::prompt_cache_key::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
-use super::limits::{self, Gate};
+use super::limits::{self, Gate, Key};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::{Dialect, Structure};
@@ -224,17 +225,23 @@ impl Providers {
     /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
     async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
         let shared = credential.is_none_or(|name| Some(name) == entry.credential.as_ref());
-        let mut found = Found { shared, ..Found::default() };
+        let mut found = Found::default();
         if let Some(name) = credential.or(entry.credential.as_ref()) {
             found.credential = Some(self.secrets.get(name, tenant).await?);
         }
         found.secrets.extend(found.credential.clone());
+        // Tenants may have keys of their own under one name. A token that is made of a key is another one each hour.
+        let mut whose = DefaultHasher::new();
+        found.credential.iter().for_each(|secret| secret.0.hash(&mut whose));
         self.find_in_cloud(entry, &mut found, tenant).await?;
+        found.keys.iter().for_each(|keys| keys.id.0.hash(&mut whose));
         for (name, value) in &entry.settings.headers {
             let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await?) } else { None };
             found.headers.push(header(name, value, secret.as_ref())?);
+            secret.iter().for_each(|secret| secret.0.hash(&mut whose));
             found.secrets.extend(secret);
         }
+        found.key = shared.then(|| whose.finish());
         Ok(found)
     }
 }
@@ -242,8 +249,8 @@ impl Providers {
 /// What was looked up for a call.
 #[derive(Default)]
 struct Found {
-    /// The key is the provider's own.
-    shared: bool,
+    /// What the provider knows the caller by, where the key is the provider's own.
+    key: Option<Key>,
     credential: Option<Secret>,
     /// What requests to Bedrock are signed with.
     keys: Option<Keys>,
@@ -311,7 +318,7 @@ impl Named<'_> {
             until: self.entry.time_limits.until(),
             outbound: Arc::clone(&self.all.outbound),
             gate: Arc::clone(&self.entry.gate),
-            shared: found.shared,
+            key: found.key,
         })
     }
 }
@@ -323,14 +330,14 @@ impl Provider for Named<'_> {
             let mut found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
             found.options = self.entry.options(self.id, &request.parameters.provider_options);
             self.all.pass_trace(&mut found, request.asker.trace.as_ref());
-            let pass = self.entry.gate.admit(&request.asker.tenant, found.shared, || limits::weigh(request), deltas).await?;
+            let pass = self.entry.gate.admit(&request.asker.tenant, found.key, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             let asked = Asked { provider: ready.provider(), silent: &self.entry.silent, gate: &self.entry.gate };
             if masker.is_empty() {
-                return pass.noting(ask(asked, request, deltas).await).map_err(|failure| with_masked_text(failure, &masker));
+                return pass.noting(ask(asked, request, deltas).await, |reply| reply.tokens).map_err(|failure| with_masked_text(failure, &masker));
             }
             let held = Held::default();
-            let answer = pass.noting(ask(asked, request, &|delta| held.hear(&masker, delta, deltas)).await);
+            let answer = pass.noting(ask(asked, request, &|delta| held.hear(&masker, delta, deltas)).await, |reply| reply.tokens);
             held.end(deltas);
             if let (Family::Vertex, Err(failure), Some(token)) = (self.entry.family, &answer, &found.credential)
                 && failure.fault.code == FaultCode::ProviderAuth
@@ -348,9 +355,8 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             let mut found = self.all.find(self.entry, None, &request.tenant).await?;
             self.all.pass_trace(&mut found, request.trace.as_ref());
-            let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
-            let made = self.ready(&found)?.provider().embed(request).await;
-            pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
+            let pass = self.entry.gate.admit(&request.tenant, found.key, || limits::weigh_texts(&request.texts), &|_| {}).await?;
+            let made = pass.noting(self.ready(&found)?.provider().embed(request).await, |made| made.tokens);
             made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
         })
     }
@@ -359,9 +365,8 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             let mut found = self.all.find(self.entry, None, &request.tenant).await?;
             self.all.pass_trace(&mut found, request.trace.as_ref());
-            let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
-            let made = self.ready(&found)?.provider().rerank(request).await;
-            pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
+            let pass = self.entry.gate.admit(&request.tenant, found.key, || limits::weigh_texts(&request.texts), &|_| {}).await?;
+            let made = pass.noting(self.ready(&found)?.provider().rerank(request).await, |made| made.tokens);
             made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
         })
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::amazon_event_stream::Frames;
-use super::limits::Gate;
+use super::limits::{Gate, Key};
 use super::http_client::{Answer, Outbound, Request, Sign, TimeLimits};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
@@ -42,8 +42,8 @@ pub struct Wire {
     pub outbound: Arc<Outbound>,
     /// What holds its calls.
     pub gate: Arc<Gate>,
-    /// It uses the provider's own key: a `retry-after` delays all calls with that key.
-    pub shared: bool,
+    /// The provider's own key: a `retry-after` delays all calls with it. None: the call has a key of its own.
+    pub key: Option<Key>,
 }
 
 impl Wire {
@@ -83,7 +83,7 @@ impl Wire {
     }
 
     async fn open(&self, request: Request<'_>) -> Result<Answer, ProviderFailure> {
-        self.outbound.open(&request, &self.time_limits, self.until, (&self.gate, self.shared)).await
+        self.outbound.open(&request, &self.time_limits, self.until, (&self.gate, self.key)).await
     }
 
     /// A body with its further members, as text.

@@ -127,6 +127,7 @@ async fn answer(State(cloud): State<Cloud>, Path(provider): Path<String>, header
     let answer = match model.split('-').next().unwrap_or_default() {
         "limited" => refusal(429, "slow down", &[]),
         "rest" if times == 1 => refusal(429, "slow down", &[("retry-after-ms", "800")]),
+        "quota" => refusal(429, "the quota of today is used up", &[("retry-after", "3600")]),
         "down" => refusal(503, "out of order", &[]),
         "auth" => refusal(401, "who are you", &[]),
         "bad" => refusal(400, "what is this", &[]),
@@ -155,11 +156,11 @@ async fn answer(State(cloud): State<Cloud>, Path(provider): Path<String>, header
 async fn respond(State(cloud): State<Cloud>, Path(provider): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
     let (body, times) = cloud.note(provider.clone(), &headers, &body);
     let results = body["input"].as_array().expect("input").iter().filter(|item| item["type"] == "function_call_output").count();
-    if provider == "one" && results > 0 {
     let key = headers.get("authorization").and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
     if body["model"] == "gpt-5-sealed" {
         return sealed(&body, &key, results);
     }
+    if provider == "one" && results > 0 {
         return refusal(429, "slow down", &[]);
     }
     let thought = json!({"type": "reasoning", "id": format!("rs_{provider}_{times}"), "encrypted_content": format!("{provider} only"), "summary": []});

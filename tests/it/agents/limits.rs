@@ -1,8 +1,11 @@
 //! Limits of providers: who waits for room, how long, what ends a wait, and what is told of it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use wfstudio::model::sketch;
 use wfstudio::studio::Scope;
 
@@ -133,4 +136,48 @@ async fn a_rest_that_the_provider_asks_for_holds_all_calls_to_it() {
     assert!(asked.len() == 3 && asked[1..].iter().all(|one| one.at - asked[0].at >= Duration::from_millis(790)), "{asked:?}");
     let (_, trace) = go(&other, &next).await;
     assert_eq!(trace["spans"][0].get("waited_ms"), None, "where nobody waits nothing is told");
+}
+
+/// An application whose tenants have keys of their own under one name.
+struct Keys;
+
+impl Host for Keys {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let key = format!("key of {}", call.payload["tenant"].as_str().unwrap_or_default());
+        Box::pin(async move { Ok(json!({ "value": key })) })
+    }
+}
+
+#[tokio::test]
+async fn a_rest_that_one_tenants_key_earned_holds_no_call_with_the_key_of_another() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({}));
+    bench.studio.set_host(Arc::new(Keys), HostDeclaration { ops: vec![HostOp::SecretGet], ..HostDeclaration::default() });
+    let [a, b] = ["a", "b"].map(|tenant| of_tenant(&bench, tenant));
+    let (used_up, next) = (workflow(&a, "llm_1{provider: one, model: quota}").await, workflow(&a, "llm_1{provider: one, model: ok}").await);
+    let other = workflow(&b, "llm_1{provider: one, model: ok}").await;
+    assert!(go(&a, &used_up).await.0.contains("the quota of today is used up"));
+    let (told, _) = go(&a, &next).await;
+    assert!(told.contains("asked for no calls for 3600 more seconds"), "its own calls are held: {told}");
+    let (told, trace) = go(&b, &other).await;
+    assert!(told.contains("Hi from ok") && trace["spans"][0].get("waited_ms").is_none(), "{told}");
+    let keys: Vec<String> = cloud.asked().iter().map(|asked| asked.key.clone()).collect();
+    assert_eq!(keys, ["Bearer key of a", "Bearer key of b"]);
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_rest_hold_no_call_with_another_key() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"providers": {"one": {"limits": {"concurrent": 3}, "max_retries": 0}}}));
+    let rests = workflow(&bench, "llm_1{provider: one, model: rest}").await;
+    let [held, own] = ["", ", credential: \"secret:OWN\""].map(|more| format!("llm_1{{provider: one, model: ok{more}}}"));
+    let (held, own) = (workflow(&bench, &held).await, workflow(&bench, &own).await);
+    assert!(go(&bench, &rests).await.0.contains("slow down"));
+    let held = bench.start(&held, json!({"message": "hi"})).await;
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    let (told, trace) = go(&bench, &own).await;
+    assert!(told.contains("Hi from ok") && trace["spans"][0].get("waited_ms").is_none(), "{trace:#}");
+    assert!(bench.events_text(&held).await.contains("Hi from ok"));
+    let trace = bench.trace(&held.run.to_string()).await;
+    assert!((400..900).contains(&waited(&trace)), "{trace:#}");
 }
