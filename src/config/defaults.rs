@@ -1,20 +1,6 @@
-//! Owns the defaults that depend on other keys or on secrets: the provider and the model, embeddings, the usage export, a model's first byte.
+//! Owns the defaults that depend on other keys or on secrets: the provider and the model, embeddings, a model's first byte.
 
-use super::{Config, Keys, Source};
-
-impl Keys {
-    /// Where the usage export is mounted.
-    #[must_use]
-    pub fn usage_export_prefix(&self) -> &str {
-        self.usage.export.route_prefix.as_deref().unwrap_or(&self.stream_adapters.route_prefix)
-    }
-
-    /// What the host runs before the usage export.
-    #[must_use]
-    pub fn usage_export_middleware(&self) -> &[String] {
-        self.usage.export.middleware.as_deref().unwrap_or(&self.stream_adapters.middleware)
-    }
-}
+use super::{Config, Source};
 
 impl Config {
     /// How long a model may be silent before its answer begins: as long as in it, unless its own key says otherwise.

@@ -54,12 +54,6 @@ impl Arguments {
         self.0.iter().map(|(name, argument)| Some((name.clone(), argument.fill(state, system, left)?))).collect()
     }
 
-    /// Has no fields.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The templates in it, with the dotted path of each.
     #[must_use]
     pub fn templates(&self) -> Vec<(String, &Template)> {

@@ -21,8 +21,6 @@ pub const TOOLSET_HANDLE: &str = "toolset";
 /// A graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Its version.
-    pub version: i64,
     /// Its nodes, notes among them.
     pub nodes: Vec<GraphNode>,
     /// Its edges.
@@ -160,7 +158,7 @@ impl Graph {
         for edge in list(&json, "edges") {
             edges.extend(read_edge(edge, &known));
         }
-        Self { version: json.get("version").and_then(Value::as_i64).unwrap_or(VERSION), nodes, edges, json }
+        Self { nodes, edges, json }
     }
 
     /// The data of a node as it was given.

@@ -85,12 +85,6 @@ impl Template {
         &self.source
     }
 
-    /// Says nothing, whatever the state is.
-    #[must_use]
-    pub fn is_blank_static(&self) -> bool {
-        self.source.trim().is_empty()
-    }
-
     /// Has no placeholder.
     #[must_use]
     pub fn is_static(&self) -> bool {

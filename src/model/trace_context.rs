@@ -63,12 +63,6 @@ impl TraceContext {
         let state = self.state.as_deref().map(|state| ("tracestate", state.to_owned()));
         std::iter::once(("traceparent", self.parent())).chain(state)
     }
-
-    /// About the bytes that it takes.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        LENGTH + self.state.as_deref().map_or(0, str::len)
-    }
 }
 
 impl fmt::Display for TraceContext {

@@ -225,15 +225,6 @@ pub fn list(
     )
 }
 
-/// Slugs of a kind that are `slug` or begin with `slug-`: what a new slug must differ from.
-pub fn slugs_like(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, slug: &str) -> Result<Vec<String>, StoreError> {
-    tx.query(
-        "SELECT slug FROM #definitions WHERE tenant = $1 AND kind = $2 AND (slug = $3 OR (slug >= $4 AND slug < $5))",
-        params![tenant, kind.as_str(), slug, &format!("{slug}-"), &format!("{slug}.")],
-        |row| Ok(row.text(0)?.to_owned()),
-    )
-}
-
 /// Removes a definition with its revisions and its draft; of `expected` revision when one is given. False = not there.
 pub fn delete(
     tx: &mut Tx<'_>,

@@ -386,12 +386,6 @@ impl Toolbox {
         self.stored.as_ref().map(|stored| stored.bound(definition))
     }
 
-    /// A toolbox of these sources.
-    #[must_use]
-    pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
-        Self { sources, ..Self::default() }
-    }
-
     /// The tools of a reference, with what the reference says of them.
     ///
     /// # Errors

@@ -300,12 +300,6 @@ impl StepContext {
         self.open(|step| step.decisions.get(call_id).cloned()).flatten()
     }
 
-    /// The calls of the last answered approval of this step.
-    #[must_use]
-    pub fn last_gated(&self) -> Vec<String> {
-        self.open(|step| step.last_gated.clone()).unwrap_or_default()
-    }
-
     /// Publishes a whole text as one piece, together with the end of the step.
     ///
     /// # Errors

@@ -133,12 +133,6 @@ impl EventStream {
         self.cut
     }
 
-    /// The run that it follows.
-    #[must_use]
-    pub const fn run(&self) -> Id {
-        self.run
-    }
-
     /// What is there, at least one frame; none when the stream is over.
     pub async fn next_batch(&mut self) -> Option<Vec<Frame>> {
         loop {

@@ -155,7 +155,7 @@ impl Fresh {
 
     fn started(&self) -> Started {
         let run = &self.run;
-        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, entity: run.created.entity, after: 0 }
+        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, after: 0 }
     }
 
     /// One transaction: a queued run, and the stored answer to its idempotency key.

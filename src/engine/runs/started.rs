@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use crate::engine::world::World;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::event::EntityKind;
 use crate::model::run::Status;
 use crate::store::StoreError;
 
@@ -23,8 +22,6 @@ pub struct Started {
     pub pause: Option<Id>,
     /// `queued` or `running`.
     pub status: Status,
-    /// What it is a run of.
-    pub entity: EntityKind,
     /// The position before the first event of this answer, in the order of branches.
     pub after: u64,
 }

@@ -62,8 +62,6 @@ pub struct Branch {
     pub iteration: Option<u32>,
     /// The join that ends it.
     pub join: Option<NodeIndex>,
-    /// When it began.
-    pub started_at: Timestamp,
 }
 
 /// Where a lane is.
@@ -123,8 +121,6 @@ pub struct OpenStep {
     pub decisions: HashMap<String, Decision>,
     /// Calls that its pauses asked about: they are the step's own before they are announced.
     pub gated: HashSet<String>,
-    /// Calls of its last answered approval.
-    pub last_gated: Vec<String>,
     /// The answer to its human pause.
     pub answer: Option<Answer>,
     /// What its calls asked people, by key.
@@ -227,7 +223,6 @@ impl OpenStep {
             pause: None,
             decisions: HashMap::new(),
             gated: HashSet::new(),
-            last_gated: Vec::new(),
             answer: None,
             asked: HashMap::new(),
             said: HashMap::new(),

@@ -88,12 +88,6 @@ impl Gate {
         Self::new("open", ProviderLimits::default(), 60_000)
     }
 
-    /// No call has to wait.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.is_open_for(true)
-    }
-
     /// Whether a call passes without waiting. `heeds`: it observes `retry-after` delays.
     fn is_open_for(&self, heeds: bool) -> bool {
         self.limits == ProviderLimits::default() && (!heeds || self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
@@ -161,14 +155,6 @@ impl Gate {
             deltas(Delta::Waited(waited));
         }
         pass
-    }
-
-    /// Waits for room. Dropping the future leaves the line.
-    ///
-    /// # Errors
-    /// There was none in time; how long was waited.
-    pub async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
-        self.come(tenant, true, tokens).await
     }
 
     async fn come(self: &Arc<Self>, tenant: &str, heeds: bool, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {

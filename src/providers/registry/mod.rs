@@ -108,12 +108,6 @@ impl Providers {
         self.config.effective_default_model(|name| name == "OPENAI_API_KEY" && key)
     }
 
-    /// Where secrets are found.
-    #[must_use]
-    pub const fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
     /// The provider of an id. Its credential is looked up when it is asked.
     ///
     /// # Errors

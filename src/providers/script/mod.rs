@@ -182,11 +182,6 @@ impl Scripts {
         Ok(Self { models: scripts.iter().map(parse).collect::<Result<_, _>>()? })
     }
 
-    /// Its models: those of the configuration, `echo` and `demo`.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str).chain(["echo", "demo"])
-    }
-
     fn script(&self, model: &str) -> Option<&Script> {
         self.models.get(model).or_else(|| (model == "demo").then(demo::script).flatten())
     }

@@ -58,12 +58,6 @@ impl Resource {
         }
     }
 
-    /// The resource of a part of a path.
-    #[must_use]
-    pub fn of_path(path: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|resource| resource.path() == path)
-    }
-
     /// Read-only fields between `source` and `revision`; they are kept in the body.
     pub(in crate::studio) const fn kept(self) -> &'static [&'static str] {
         match self {
