@@ -42,9 +42,6 @@ pub mod fuzzing {
     }
 
     /// Reads JSON of others within the bound of what its values take.
-    ///
-    /// # Errors
-    /// Why it was not read.
     pub fn json(text: &[u8]) -> Result<serde_json::Value, String> {
         crate::json::read(text).map_err(|problem| problem.to_string())
     }

@@ -111,26 +111,17 @@ pub(super) struct Active {
 }
 
 /// The parts of a `World`.
+#[expect(missing_docs, reason = "the fields are those of `World`")]
 pub struct Parts {
-    /// The configuration.
     pub config: Arc<Config>,
-    /// Time, ids, randomness.
     pub clock: Arc<dyn Clock>,
-    /// The database.
     pub store: Store,
-    /// Model providers.
     pub providers: Arc<Providers>,
-    /// Knowledge bases.
     pub knowledge: Arc<Knowledge>,
-    /// The embedding application.
     pub host: HostDoor,
-    /// What tokens cost.
     pub prices: Arc<PriceTable>,
-    /// The receivers of spans and metrics.
     pub observer: Arc<Observer>,
-    /// Tools by reference.
     pub tools: Toolbox,
-    /// Called at the border of each write.
     pub hook: Option<AppendHook>,
 }
 
@@ -377,9 +368,6 @@ impl World {
     }
 
     /// Works in the folder of files, on a thread for that. Where the database keeps them nothing is found.
-    ///
-    /// # Errors
-    /// What the disk says.
     pub async fn at_files<T: Send + 'static>(&self, work: impl FnOnce(&FileRoom) -> io::Result<T> + Send + 'static) -> io::Result<T> {
         let room = self.files.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let runtime = self.handle().ok_or_else(|| io::Error::other(NO_RUNTIME))?;

@@ -154,9 +154,6 @@ impl Knowledge {
     }
 
     /// The vector of a question.
-    ///
-    /// # Errors
-    /// The provider's failure.
     pub async fn embed(
         &self,
         tenant: &str,

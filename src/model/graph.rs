@@ -135,9 +135,6 @@ impl NodeKind {
 impl Graph {
     /// Reads a graph that can be run or shown: every node and edge is understood.
     /// Whether it makes sense as a whole is for `check`.
-    ///
-    /// # Errors
-    /// What is not understood.
     pub fn parse(value: &Value) -> Result<Self, Vec<Issue>> {
         let issues = check::shape(value);
         if issues.is_empty() { Ok(Self::read(value)) } else { Err(issues) }

@@ -9,9 +9,6 @@ use super::template_text::System;
 use super::{Id, Timestamp};
 
 /// The graph that a text sketches.
-///
-/// # Errors
-/// Where the text could not be read.
 pub fn graph(text: &str) -> Result<Value, String> {
     let mut sketch = Sketch { rest: text, nodes: Map::new(), edges: Vec::new() };
     sketch.skip(true);

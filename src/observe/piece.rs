@@ -13,6 +13,7 @@ use crate::model::{Id, Timestamp};
 
 /// What is the same for all pieces of one attempt of a run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct RunFacts {
     /// The run: the trace of its pieces.
     pub run: Id,
@@ -22,15 +23,11 @@ pub struct RunFacts {
     pub started: Timestamp,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
-    /// Its name.
     pub name: String,
-    /// The thread.
     pub thread: Id,
     /// The user's id as the host gave it.
     pub user: Option<String>,
-    /// The tenant.
     pub tenant: Arc<str>,
     /// The span of the host that it was started in: the run belongs to its trace then, else the run is one itself.
     pub began_in: Option<Arc<TraceContext>>,
@@ -110,8 +107,8 @@ pub enum Content {
 
 /// One measured piece of a run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Piece {
-    /// Its run.
     pub run: Arc<RunFacts>,
     /// Its id within the run.
     pub id: u64,
@@ -121,17 +118,14 @@ pub struct Piece {
     pub work: Work,
     /// What it was done with: a model, a tool, a node, an agent, a workflow.
     pub name: String,
-    /// The node.
     pub node: Option<Arc<str>>,
     /// When it began.
     pub started: Timestamp,
-    /// When it ended.
     pub ended: Timestamp,
     /// How it ended.
     pub end: End,
     /// What it took.
     pub usage: Option<Usage>,
-    /// In which currency.
     pub currency: Arc<str>,
     /// Of a model or an embedding.
     pub provider: Option<String>,

@@ -23,7 +23,6 @@ pub(super) fn too_many_calls() -> ProviderFailure {
 /// The parts of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Its text.
     pub(super) text: String,
     /// The calls that it asks for.
     pub(super) calls: Vec<ToolCall>,

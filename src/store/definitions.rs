@@ -34,20 +34,17 @@ impl DefinitionKind {
 
 /// A definition.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct DefinitionRow {
-    /// Its id.
     pub id: Id,
     /// Unique in its tenant and kind.
     pub slug: String,
-    /// Its name.
     pub name: String,
     /// From 1, grows with each change.
     pub revision: i64,
     /// `studio`, `template`, `code` or `host`.
     pub source: String,
-    /// When.
     pub created_at: Timestamp,
-    /// When.
     pub updated_at: Timestamp,
     /// The rest, as JSON.
     pub body: Value,

@@ -173,9 +173,6 @@ impl Store {
     }
 
     /// The same, in order with other writes of a run.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub async fn write_of<T: Send + 'static>(
         &self,
         of: Id,
@@ -187,9 +184,6 @@ impl Store {
     }
 
     /// Writes what keeps leases: other writes that are held up do not hold it up, where that can be.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub(crate) async fn keep<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -221,9 +215,6 @@ impl Store {
     }
 
     /// From here on [`Store::time`] is that of all who share the database, also when nothing was asked of it before.
-    ///
-    /// # Errors
-    /// The database.
     pub async fn know_time(&self) -> Result<(), StoreError> {
         if self.0.threads.knows_time() { Ok(()) } else { self.read(|_| Ok(())).await }
     }

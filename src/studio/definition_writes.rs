@@ -26,9 +26,7 @@ pub(in crate::studio) struct Writer {
 pub(crate) struct Origin {
     /// `studio`, `template` or `code`.
     pub(crate) source: &'static str,
-    /// The template.
     pub(crate) template_id: Option<String>,
-    /// The class.
     pub(crate) class_path: Option<String>,
 }
 

@@ -17,9 +17,6 @@ pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
 }
 
 /// What somebody filled into a form of plain values, with what the form gives for values that were left out.
-///
-/// # Errors
-/// What does not fit.
 pub fn filled(form: &Value, mut content: Map<String, Value>) -> Result<Value, Vec<String>> {
     let none = Map::new();
     let fields = form.get("properties").and_then(Value::as_object).unwrap_or(&none);

@@ -73,7 +73,6 @@ pub(in crate::engine) struct Speaker<'a> {
 
 /// How a conversation ended.
 pub(in crate::engine) enum ConversationEnd {
-    /// With an answer.
     Answer(Answer),
     /// A person has to decide first.
     Pause(PauseReason),

@@ -180,9 +180,6 @@ impl StepContext {
     }
 
     /// What a model answered to that call of this step, if it did.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn answer(&self, key: &str) -> Result<Option<ModelAnswer>, Fault> {
         let Some(done) = self.done(key) else { return Ok(None) };
         let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };

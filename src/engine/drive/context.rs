@@ -57,18 +57,15 @@ pub type StepResult = Result<StepEnd, Fault>;
 
 /// What a node may know of its run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct RunFacts {
-    /// Its id.
     pub id: Id,
-    /// Its tenant.
     pub tenant: Arc<str>,
     /// What the host said of the user.
     pub user: Option<Value>,
-    /// Its thread.
     pub thread: Id,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
     /// The workflow; none for a chat turn.
     pub workflow_id: Option<Id>,
@@ -315,9 +312,6 @@ impl StepContext {
     }
 
     /// What a history holds: what is stored, then the turns of this lane and of the lanes above it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn history(&self, history: &str, in_memory: bool) -> Result<Past, Fault> {
         let pending = self.pending_turns(history, in_memory);
         let mut past = if in_memory { Past::default() } else { self.stored(history).await? };

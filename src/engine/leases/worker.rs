@@ -276,9 +276,6 @@ impl World {
     }
 
     /// Claims one queued run and goes to work on it; its id when there was one, and room for it.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
         let queued = self.take_queued(&self.config.queue, &mut self.room.places(1), &self.stopping).await?;
         Ok(queued.taken.first().map(|(_, run)| *run))

@@ -52,16 +52,14 @@ impl Pinned {
 }
 
 /// What a new run is made of; everything in it was checked.
+#[expect(missing_docs, reason = "the names say it")]
 pub struct NewRun {
-    /// The tenant.
     pub tenant: Arc<str>,
     /// What the host said of the user.
     pub user: Option<Value>,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
-    /// Its name.
     pub entity_name: String,
     /// The workflow's revision; none for a draft or an agent.
     pub revision: Option<i64>,

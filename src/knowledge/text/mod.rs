@@ -140,9 +140,6 @@ impl DocumentKind {
     }
 
     /// What a file is, by its bytes; between kinds of text by what its sender says, else by its name.
-    ///
-    /// # Errors
-    /// Why it is not taken.
     pub fn sniff(bytes: &[u8], declared: Option<&str>, name: &str) -> Result<Self, String> {
         if bytes.starts_with(b"%PDF-") {
             return Self::of_mime("application/pdf").ok_or_else(|| unreadable("application/pdf"));
@@ -221,9 +218,6 @@ impl Reader {
     }
 
     /// The text of a document of a tenant.
-    ///
-    /// # Errors
-    /// Why there is none.
     #[cfg(feature = "documents")]
     pub async fn read(&self, kind: DocumentKind, content: Vec<u8>, tenant: &str) -> Result<Text, String> {
         bounded::within(self.limits, kind.name(), &self.stuck, tenant, move |bounds| {
@@ -244,9 +238,6 @@ impl Reader {
     }
 
     /// The text of a document of a tenant.
-    ///
-    /// # Errors
-    /// Why there is none.
     #[cfg(not(feature = "documents"))]
     pub async fn read(&self, kind: DocumentKind, content: Vec<u8>, _: &str) -> Result<Text, String> {
         let read = tokio::task::spawn_blocking(move || match kind {

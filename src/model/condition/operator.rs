@@ -117,7 +117,6 @@ pub(super) struct Operand {
     pub(super) bytes: usize,
     /// Of an operator that compares text.
     pub(super) text: Option<Box<str>>,
-    /// Of `regex`.
     pub(super) regex: Option<Pattern>,
     /// `value_type` is `date`.
     pub(super) dates: bool,
@@ -145,9 +144,6 @@ impl Operator {
     }
 
     /// Does it hold for a state value (null when missing)?
-    ///
-    /// # Errors
-    /// Why that was not found out.
     pub(super) fn holds(self, state: &Value, given: &Operand, strict: bool) -> Result<bool, String> {
         if self == Self::Regex {
             let searched = given.regex.as_ref().zip(state.as_str());

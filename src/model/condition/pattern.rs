@@ -38,7 +38,6 @@ impl Default for Budget {
     }
 }
 
-/// A pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Arc<str>);
 

@@ -84,10 +84,9 @@ pub struct Frame {
 
 /// A step that began and has not ended.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct OpenStep {
-    /// Its id.
     pub id: Id,
-    /// Its node.
     pub node: NodeIndex,
     /// From 1.
     pub attempt: u32,
@@ -139,7 +138,6 @@ pub struct OpenStep {
     pub model: Option<String>,
     /// Who is asked instead of its first models.
     pub fallbacks: Fallbacks,
-    /// Of a fork.
     pub fork: Option<Box<OpenFork>>,
 }
 

@@ -122,7 +122,6 @@ fn parts_of(map: &Map<String, Value>) -> Vec<&Value> {
     parts
 }
 
-/// Measures a schema.
 pub(super) fn measured(schema: &Value) -> Result<Measured, String> {
     let places = Places::of(schema)?;
     let mut found = Finder { places: &places, known: HashMap::new(), plain: true };

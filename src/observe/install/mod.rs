@@ -126,9 +126,6 @@ fn with_table(text: &str, preset: Preset) -> String {
 }
 
 /// Writes a file. A file beside it takes its place, so that a crash leaves the old or the new one.
-///
-/// # Errors
-/// The file system's.
 pub fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".new");

@@ -31,7 +31,6 @@ pub struct Gate {
     limits: ProviderLimits,
     /// How long a call waits at most.
     patience: Duration,
-    /// A minute.
     minute: Duration,
     made: Instant,
     /// When the delay of a `retry-after` ends, in milliseconds since the creation of this gate; 0: there is none.

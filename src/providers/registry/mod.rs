@@ -109,9 +109,6 @@ impl Providers {
     }
 
     /// The provider of an id. Its credential is looked up when it is asked.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
         Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
     }
@@ -242,7 +239,6 @@ struct Found {
     /// What requests to Bedrock are signed with.
     keys: Option<Keys>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// All secrets in it.
     secrets: Vec<Secret>,
     /// Members of the request that the agent or the node adds.
     options: Map<String, Value>,

@@ -125,9 +125,6 @@ struct UsageConfig {
 
 impl Script {
     /// A script from its JSON.
-    ///
-    /// # Errors
-    /// What is wrong with it, in words.
     pub fn parse(script: &Value) -> Result<Self, String> {
         let Value::Object(script) = script else { return Err("a script is an object".into()) };
         if let Some(unknown) = script.keys().find(|key| !matches!(key.as_str(), "replies" | "on_exhausted")) {

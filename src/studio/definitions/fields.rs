@@ -127,7 +127,6 @@ impl<'a> Fields<'a> {
         given.as_bool()
     }
 
-    /// An integer in a range.
     pub(in crate::studio) fn integer(&mut self, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let given = self.value(key)?;
         let whole = given.as_i64().or_else(|| whole_float(given));

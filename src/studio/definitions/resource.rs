@@ -143,7 +143,6 @@ impl From<DefinitionRow> for Definition {
 /// A body that was read: what is to be stored, still without the parts that only the database knows.
 #[derive(Clone, Debug)]
 pub(in crate::studio) struct Written {
-    /// The name.
     pub(in crate::studio) name: String,
     /// The slug that was asked for.
     pub(in crate::studio) slug: Option<String>,

@@ -76,18 +76,12 @@ impl Studio {
     }
 
     /// Refuses a run that there is not.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn must_know_run(&self, scope: &Scope, run: &str) -> Result<()> {
         let (asker, run) = (scope.clone(), run.to_owned());
         self.reading(move |tx| known_run(tx, &asker, &run).map(drop)).await
     }
 
     /// Refuses a workflow or an agent that there is not.
-    ///
-    /// # Errors
-    /// An unknown one; the store.
     pub async fn must_know_entity(&self, scope: &Scope, entity: EntityKind, id: &str) -> Result<()> {
         let resource = match entity {
             EntityKind::Workflow => Resource::Workflow,
@@ -188,9 +182,6 @@ impl Studio {
     }
 
     /// Follows a run from a position; none if it has paused or ended and nothing follows.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn events(&self, scope: &Scope, run: &str, from: From, follow: Follow) -> Result<Option<EventStream>> {
         self.runtime()?;
         EventStream::open(self.world(), &scope.tenant, run, from, follow).await

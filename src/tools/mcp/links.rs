@@ -74,7 +74,6 @@ impl Links {
         self.link(server, tenant).await?.tools(&self.0.guard).await
     }
 
-    /// Calls a tool of a server.
     pub(super) async fn call(&self, server: &Server, tenant: &str, call: &ServerCall) -> ToolReply {
         match self.link(server, tenant).await {
             Ok(link) => link.call(&self.0.guard, call).await,
