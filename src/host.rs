@@ -59,7 +59,6 @@ impl HostOp {
     ];
 
     /// As hosts receive it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ToolCall => "tool.call",
@@ -215,13 +214,11 @@ impl HostDoor {
     }
 
     /// What the host declares.
-    #[must_use]
     pub fn declaration(&self) -> std::sync::Arc<HostDeclaration> {
         self.0.read().declaration.clone()
     }
 
     /// The host answers this op.
-    #[must_use]
     pub fn answers(&self, op: HostOp) -> bool {
         let embedded = self.0.read();
         let heard = |host: &std::sync::Arc<dyn Host>| op == HostOp::ToolCancel && host.hears_cancels();

@@ -36,7 +36,6 @@ pub mod fuzzing {
     pub use crate::tools::builder::fuzzing::script;
 
     /// A text without these secrets.
-    #[must_use]
     pub fn masked(text: &str, secrets: &[&str]) -> String {
         crate::secrets::masking::masked(text, secrets.iter().copied())
     }

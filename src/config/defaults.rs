@@ -4,13 +4,11 @@ use super::{Config, Source};
 
 impl Config {
     /// How long a model may be silent before its answer begins: as long as in it, unless its own key says otherwise.
-    #[must_use]
     pub fn model_first_byte_ms(&self) -> u64 {
         if self.is_set("timeouts.model_ms") { self.timeouts.model_ms } else { self.timeouts.model_idle_ms }
     }
 
     /// The window of conversations, when somebody set it.
-    #[must_use]
     pub fn own_context_window(&self) -> Option<u64> {
         self.is_set("chat_history_context_window").then_some(self.chat_history_context_window)
     }
@@ -20,7 +18,6 @@ impl Config {
     }
 
     /// Provider and model where none is given; `resolves` says whether a secret has a value, the host's answer included.
-    #[must_use]
     pub fn effective_default_model(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
         let openai = self.default_provider.is_none() && resolves("OPENAI_API_KEY");
         let provider = self.default_provider.clone().unwrap_or_else(|| (if openai { "openai" } else { "script" }).to_owned());
@@ -33,7 +30,6 @@ impl Config {
     }
 
     /// Embeddings provider and model where none is given.
-    #[must_use]
     pub fn effective_embeddings(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
         let openai = self.rag.embeddings_provider.is_none() && resolves("OPENAI_API_KEY");
         let provider =

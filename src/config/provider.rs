@@ -104,7 +104,6 @@ pub enum SystemRole {
 
 impl SystemRole {
     /// As it is sent.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",

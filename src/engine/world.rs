@@ -264,13 +264,11 @@ impl World {
     }
 
     /// Every step is durable before the next begins.
-    #[must_use]
     pub fn step_durable(&self) -> bool {
         self.config.database.durability == Durability::Step
     }
 
     /// Runs are not stored.
-    #[must_use]
     pub fn keeps_nothing(&self) -> bool {
         self.config.database.durability == Durability::None
     }
@@ -305,13 +303,11 @@ impl World {
     }
 
     /// Masks for one run, when something is to be masked.
-    #[must_use]
     pub fn masks(&self) -> Option<Masks> {
         self.redaction.clone().map(Masks::new)
     }
 
     /// A text in the configured language.
-    #[must_use]
     pub fn text(&self, key: &str) -> String {
         texts::text(self.locale, key, &[])
     }
@@ -322,13 +318,11 @@ impl World {
     }
 
     /// How many runs are driven here.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.active.lock().len()
     }
 
     /// Runs are driven here, or being claimed.
-    #[must_use]
     pub(crate) fn is_busy(&self) -> bool {
         self.taking.load(Ordering::SeqCst) > 0 || self.at_work() > 0
     }
@@ -375,7 +369,6 @@ impl World {
     }
 
     /// How frames look.
-    #[must_use]
     pub fn wire(&self) -> Wire {
         let kb = usize::try_from(self.config.limits.event_value_kb).unwrap_or(64);
         Wire { value_bytes: kb * 1024, currency: self.config.usage.currency.as_str().into() }
@@ -387,7 +380,6 @@ impl World {
     }
 
     /// Runs that are driven here and were not queued.
-    #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.at_work().saturating_sub(self.queued.load(Ordering::Relaxed))
     }

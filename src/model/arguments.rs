@@ -55,7 +55,6 @@ impl Arguments {
     }
 
     /// The templates in it, with the dotted path of each.
-    #[must_use]
     pub fn templates(&self) -> Vec<(String, &Template)> {
         let mut found = Vec::new();
         for (name, argument) in &self.0 {
@@ -65,7 +64,6 @@ impl Arguments {
     }
 
     /// The state paths that it reads.
-    #[must_use]
     pub fn paths(&self) -> Vec<&Path> {
         let mut found = Vec::new();
         for (_, argument) in &self.0 {

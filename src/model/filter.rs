@@ -56,13 +56,11 @@ impl Filter {
     }
 
     /// Asks for nothing.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Does this metadata fit?
-    #[must_use]
     pub fn fits(&self, metadata: &Value) -> bool {
         self.0.iter().all(|(key, operator, wanted)| holds(metadata.get(key).unwrap_or(&Value::Null), *operator, wanted))
     }

@@ -59,7 +59,6 @@ pub struct Edge {
 
 impl Edge {
     /// Does it only lend a tool, and carries no control?
-    #[must_use]
     pub fn is_binding(&self) -> bool {
         &*self.target_handle == TOOLS_HANDLE
     }
@@ -105,7 +104,6 @@ impl NodeKind {
     ];
 
     /// As it is written in graphs and events.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -164,7 +162,6 @@ impl Graph {
     }
 
     /// The graph as JSON: as it was given, with missing edge ids, handles and empty parts filled in.
-    #[must_use]
     pub const fn to_json(&self) -> &Value {
         &self.json
     }
@@ -172,7 +169,6 @@ impl Graph {
 
 impl GraphNode {
     /// What people know it by: its title, else its id.
-    #[must_use]
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.id)
     }

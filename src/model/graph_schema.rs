@@ -10,7 +10,6 @@ use super::node::keys::{self, Key, KeyType, Words};
 use super::texts::text;
 
 /// The graph schema under the configured limits, labelled in their language.
-#[must_use]
 pub fn graph_schema(limits: &GraphLimits) -> Value {
     let types: Vec<Value> = NodeKind::ALL.into_iter().map(|kind| node_type(kind, limits)).collect();
     let operators: Vec<Value> =

@@ -141,7 +141,6 @@ fn members(rest: &mut &str, close: char, mut member: impl FnMut(&mut &str) -> Re
 }
 
 /// System keys that never change.
-#[must_use]
 pub fn system() -> System {
     System { thread_id: Id(uuid::Uuid::nil()), now: Timestamp(0), timezone: jiff::tz::TimeZone::UTC, locale: "en".into() }
 }

@@ -49,7 +49,6 @@ impl Locale {
 }
 
 /// The text of a key, with each `{name}` replaced once. An unknown key is its own text.
-#[must_use]
 pub fn text(locale: Locale, key: &str, values: &[(&str, &str)]) -> String {
     let catalog = locale.catalog();
     let Some(text) = catalog.get(key).or_else(|| EN.get(key)) else { return key.to_owned() };

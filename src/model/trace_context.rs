@@ -53,7 +53,6 @@ impl TraceContext {
     }
 
     /// As `traceparent` says it.
-    #[must_use]
     pub fn parent(&self) -> String {
         self.to_string()
     }

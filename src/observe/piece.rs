@@ -35,7 +35,6 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// The trace that its pieces are in.
-    #[must_use]
     pub fn trace(&self) -> u128 {
         self.began_in.as_ref().map_or_else(|| self.run.0.as_u128(), |span| span.trace)
     }
@@ -158,13 +157,11 @@ pub struct Piece {
 }
 
 /// The id of a span: the half of its UUID that is unique.
-#[must_use]
 pub fn span_id(id: Id) -> u64 {
     id.0.as_u64_pair().1
 }
 
 /// The id of the piece that is an attempt of a run.
-#[must_use]
 pub fn root_id(run: Id, attempt: u32) -> u64 {
     let (high, low) = run.0.as_u64_pair();
     high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -178,7 +175,6 @@ const MOST_WORDS: usize = 8 << 10;
 
 impl Piece {
     /// Why it failed: its code, and a text. The text of a tool is sent only to systems that receive content.
-    #[must_use]
     pub fn failure(&self, content: bool) -> Option<(&str, &str)> {
         let End::Failed { code, message } = &self.end else { return None };
         // The words of such a failure are those of a tool.
@@ -194,7 +190,6 @@ impl Piece {
     }
 
     /// About how much memory it takes.
-    #[must_use]
     pub fn size(&self) -> usize {
         let said = match &self.said {
             None => 0,

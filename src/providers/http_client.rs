@@ -60,7 +60,6 @@ pub struct TimeLimits {
 
 impl TimeLimits {
     /// When a call that begins now must be over.
-    #[must_use]
     pub fn until(&self) -> Instant {
         after(self.total)
     }

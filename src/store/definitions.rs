@@ -20,7 +20,6 @@ pub enum DefinitionKind {
 
 impl DefinitionKind {
     /// As it is stored.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",

@@ -136,7 +136,6 @@ impl Store {
     }
 
     /// The migrations as this database runs them: the name of a file and its SQL, oldest first.
-    #[must_use]
     pub fn migrations(&self) -> Vec<(&'static str, String)> {
         db::migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
     }
@@ -209,7 +208,6 @@ impl Store {
     }
 
     /// Whether notifications of other processes are received.
-    #[must_use]
     pub fn has_notifications(&self) -> bool {
         self.0.threads.has_notifications()
     }
@@ -220,7 +218,6 @@ impl Store {
     }
 
     /// The clock of leases: the server's if there is one, else the host's.
-    #[must_use]
     pub fn time(&self, host: Timestamp) -> Timestamp {
         self.0.threads.time().unwrap_or(host)
     }

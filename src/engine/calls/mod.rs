@@ -136,7 +136,6 @@ impl StepContext {
     }
 
     /// That prompt was built before.
-    #[must_use]
     pub fn has_prompt(&self, name: &str) -> bool {
         self.open(|step| step.prompts.contains_key(name)).unwrap_or(false)
     }
@@ -190,7 +189,6 @@ impl StepContext {
     }
 
     /// Messages that a summary of this step stands for.
-    #[must_use]
     pub fn covers(&self) -> Vec<Id> {
         self.open(|step| step.covers.clone()).unwrap_or_default()
     }

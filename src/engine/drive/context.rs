@@ -153,67 +153,56 @@ impl StepContext {
     }
 
     /// The step.
-    #[must_use]
     pub const fn step(&self) -> Id {
         self.step
     }
 
     /// Its node.
-    #[must_use]
     pub fn node(&self) -> &GraphNode {
         self.plan.node(self.at)
     }
 
     /// Its node's place in the plan.
-    #[must_use]
     pub const fn at(&self) -> NodeIndex {
         self.at
     }
 
     /// The graph.
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// The state that the step began with.
-    #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
     }
 
     /// The `__studio_*` keys of templates.
-    #[must_use]
     pub fn system(&self) -> System {
         self.system.clone()
     }
 
     /// Where the step is in loops and forks: `loop_1#2/fork_1:b`.
-    #[must_use]
     pub fn scope_path(&self) -> &str {
         &self.scope
     }
 
     /// The run.
-    #[must_use]
     pub const fn run(&self) -> &RunFacts {
         &self.facts
     }
 
     /// The pinned definitions.
-    #[must_use]
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
 
     /// The dependencies of the engine.
-    #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.world
     }
 
     /// Cut short: by a cancel, a limit or a shutdown.
-    #[must_use]
     pub const fn cancelled(&self) -> &CancellationToken {
         &self.cut
     }
@@ -247,7 +236,6 @@ impl StepContext {
     }
 
     /// Which attempt this is, from 1.
-    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.open(|step| step.attempt).unwrap_or(1)
     }
@@ -280,19 +268,16 @@ impl StepContext {
     }
 
     /// The run has a call of that id in another step.
-    #[must_use]
     pub fn call_id_taken(&self, id: &str) -> bool {
         !self.has_call(id) && self.journal.with(|run| run.call_ids.contains(id))
     }
 
     /// This step has a call of that id.
-    #[must_use]
     pub fn has_call(&self, id: &str) -> bool {
         self.open(|step| step.has_call(id)).unwrap_or(false)
     }
 
     /// The answer to a call that waited for approval.
-    #[must_use]
     pub fn decision(&self, call_id: &str) -> Option<Decision> {
         self.open(|step| step.decisions.get(call_id).cloned()).flatten()
     }

@@ -128,7 +128,6 @@ impl EventStream {
     }
 
     /// The stream ended because its reader fell behind; it may come back with its position.
-    #[must_use]
     pub const fn was_cut(&self) -> bool {
         self.cut
     }

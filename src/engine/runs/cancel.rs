@@ -74,7 +74,6 @@ pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence
 }
 
 /// The fence under which this process drives a run, if it does.
-#[must_use]
 pub fn fence_here(world: &World, run: &str) -> Option<i64> {
     let id: Id = run.parse().ok()?;
     world.active.lock().get(&id).map(|active| active.journal.ownership().fence)

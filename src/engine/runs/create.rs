@@ -45,7 +45,6 @@ impl Pinned {
     }
 
     /// The bytes of both texts.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.graph.1.len() + self.definitions.1.len()
     }

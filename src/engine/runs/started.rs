@@ -56,7 +56,6 @@ impl Begun {
 
 impl Started {
     /// As it is kept for a request that is sent again.
-    #[must_use]
     pub fn accepted_json(&self) -> Value {
         json!({
             "trace_id": self.run, "status": self.status.as_str(), "thread_id": self.thread, "pause_id": self.pause, "after": self.after,

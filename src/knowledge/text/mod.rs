@@ -73,7 +73,6 @@ const UNKNOWN: &str = if cfg!(feature = "documents") {
 };
 
 /// Why a document of a type is not read.
-#[must_use]
 pub fn unreadable(mime: &str) -> String {
     let known: Vec<&str> = KINDS.iter().map(|kind| kind.mime()).collect();
     format!("documents of the type `{mime}` are not read here; send {}", known.join(", "))
@@ -81,7 +80,6 @@ pub fn unreadable(mime: &str) -> String {
 
 impl DocumentKind {
     /// Its media type.
-    #[must_use]
     pub const fn mime(self) -> &'static str {
         match self {
             Self::Plain => "text/plain",
@@ -97,7 +95,6 @@ impl DocumentKind {
     }
 
     /// Is it written as text, and not as bytes that only its programs read?
-    #[must_use]
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Plain | Self::Markdown | Self::Csv | Self::Html)
     }
@@ -174,7 +171,6 @@ impl DocumentKind {
     }
 
     /// Why a document of this kind that has no text cannot be found.
-    #[must_use]
     pub const fn without_text(self) -> &'static str {
         match self {
             Self::Plain | Self::Markdown | Self::Csv | Self::Docx | Self::Pptx | Self::Xlsx | Self::Epub => {

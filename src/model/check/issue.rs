@@ -74,7 +74,6 @@ pub enum IssueCode {
 
 impl IssueCode {
     /// How bad it is.
-    #[must_use]
     pub fn severity(self) -> Severity {
         if self < Self::HandleUnconnected { Severity::Error } else { Severity::Warning }
     }

@@ -56,7 +56,6 @@ pub enum Needs {
 
 impl Needs {
     /// As the graph schema says it.
-    #[must_use]
     pub const fn as_str(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
@@ -131,7 +130,6 @@ impl Operator {
     }
 
     /// What kind of value it needs.
-    #[must_use]
     pub const fn needs(self) -> Needs {
         match self {
             Self::NotEmpty | Self::Empty | Self::IsTrue | Self::IsFalse | Self::IsNull | Self::IsNotNull => Needs::Nothing,

@@ -34,7 +34,6 @@ pub struct Flaw {
 
 impl Flaw {
     /// The values of its phrase.
-    #[must_use]
     pub fn values(&self) -> [(&'static str, &str); 1] {
         [("about", &self.about)]
     }

@@ -23,7 +23,6 @@ pub enum EntityKind {
 
 impl EntityKind {
     /// As it is published.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",

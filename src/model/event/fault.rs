@@ -64,7 +64,6 @@ pub enum FaultCode {
 
 impl FaultCode {
     /// The same may go well a while later, with nothing changed: the queue tries such a run again.
-    #[must_use]
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -73,7 +72,6 @@ impl FaultCode {
     }
 
     /// The code in events.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",

@@ -54,7 +54,6 @@ pub enum Status {
 
 impl Status {
     /// As it is published.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -76,7 +75,6 @@ impl Status {
     }
 
     /// It has no owner and needs an action to continue.
-    #[must_use]
     pub const fn at_rest(self) -> bool {
         match self {
             Self::Queued | Self::Running => false,
@@ -85,13 +83,11 @@ impl Status {
     }
 
     /// It waits for a person.
-    #[must_use]
     pub const fn paused(self) -> bool {
         matches!(self, Self::AwaitingInput | Self::AwaitingToolApproval)
     }
 
     /// It is over.
-    #[must_use]
     pub const fn terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -236,7 +232,6 @@ impl Run {
     }
 
     /// The span of the host that it was started or last gone on in.
-    #[must_use]
     pub fn host_span(&self) -> Option<&Arc<TraceContext>> {
         self.links.last().or(self.created.trace.as_ref())
     }
@@ -275,7 +270,6 @@ impl Run {
     }
 
     /// All open pauses, earliest first: declaration order of branches, outermost fork first.
-    #[must_use]
     pub fn pauses(&self) -> Vec<(&Lane, &Pause)> {
         let mut open: Vec<_> = self.lanes.values().filter_map(|lane| Some((&**lane, lane.pause()?))).collect();
         open.sort_by(|left, right| left.0.order().cmp(right.0.order()));
@@ -283,13 +277,11 @@ impl Run {
     }
 
     /// A branch of it can go on.
-    #[must_use]
     pub fn has_work(&self) -> bool {
         self.lanes.values().any(|lane| lane.can_go_on())
     }
 
     /// The status of the earliest open pause.
-    #[must_use]
     pub fn paused_status(&self) -> Option<Status> {
         self.pauses().first().map(|(_, pause)| match pause.reason {
             PauseReason::Human { .. } => Status::AwaitingInput,
@@ -298,7 +290,6 @@ impl Run {
     }
 
     /// What it took with its children.
-    #[must_use]
     pub fn total(&self) -> Usage {
         let mut total = self.own;
         for child in self.children.values() {
@@ -308,19 +299,16 @@ impl Run {
     }
 
     /// Execution time up to now.
-    #[must_use]
     pub fn worked(&self, now: Timestamp) -> u64 {
         self.working.until(now)
     }
 
     /// The text that the run answers: a stop node's, else the last published.
-    #[must_use]
     pub fn answer(&self) -> Option<String> {
         self.reply.clone().or_else(|| self.lanes.get(&0)?.reply.clone())
     }
 
     /// Whether a turn that begins with this message is held here: it lives as long as the run, or is not part of a stored history yet.
-    #[must_use]
     pub fn holds_turn(&self, message: Id) -> bool {
         let begins = |turn: &super::event::Turn| turn.ids.first() == Some(&message);
         let ended = |lane: &Lane| {

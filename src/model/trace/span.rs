@@ -172,13 +172,11 @@ impl Span {
     }
 
     /// About the bytes of what it was given and gave.
-    #[must_use]
     pub fn payload(&self) -> usize {
         self.input.iter().chain(&self.output).map(of_value).sum()
     }
 
     /// The span as the trace JSON has it. `messages` gives what a model was sent and what it answered.
-    #[must_use]
     pub fn json(&self, messages: Option<(Value, Value)>, payloads: bool, usage: impl Fn(&Usage) -> Map<String, Value>) -> Value {
         let (input, output) = match messages {
             Some((input, output)) => (Some(input), Some(output)),

@@ -78,7 +78,6 @@ pub fn within(text: String, budget: Option<u64>, source: Source<'_>, cuts: &mut 
 }
 
 /// The beginning of a text that is over its budget, with the marker behind it.
-#[must_use]
 pub fn cut(text: &str, budget: u64) -> (String, Strategy) {
     if budget <= MARKER_TOKENS {
         return (MARKER.to_owned(), Strategy::Hard);

@@ -104,7 +104,6 @@ impl Gate {
     }
 
     /// The rest of the delay.
-    #[must_use]
     pub fn rests_for(&self) -> Duration {
         self.rests_until().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
     }

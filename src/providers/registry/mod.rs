@@ -114,7 +114,6 @@ impl Providers {
     }
 
     /// Whether its answers are asked for as streams.
-    #[must_use]
     pub fn streams(&self, provider: &str) -> bool {
         self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
     }
@@ -150,13 +149,11 @@ impl Providers {
     }
 
     /// Whether an answer that did not fit its schema is asked for again beside the tools of the call before.
-    #[must_use]
     pub fn repairs_beside_tools(&self, provider: &str, model: &str) -> bool {
         self.entries.get(provider).is_some_and(|entry| entry.repairs_beside_tools(model, &entry.facts(model).facts))
     }
 
     /// What is known of a model.
-    #[must_use]
     pub fn facts(&self, provider: &str, model: &str) -> models::Found {
         match self.entries.get(provider) {
             Some(entry) => entry.facts(model),
@@ -165,7 +162,6 @@ impl Providers {
     }
 
     /// The kind of a provider, by which its models and prices are known.
-    #[must_use]
     pub fn kind<'a>(&'a self, provider: &'a str) -> &'a str {
         self.entries.get(provider).map_or(provider, |entry| &entry.dialect)
     }

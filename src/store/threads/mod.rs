@@ -54,7 +54,6 @@ pub struct MessageRow {
 
 impl MessageRow {
     /// It stands for older messages.
-    #[must_use]
     pub fn is_summary(&self) -> bool {
         self.meta.as_ref().is_some_and(|meta| meta.get("studio_kind").is_some_and(|kind| kind == "summary"))
     }

@@ -26,13 +26,11 @@ impl Resource {
     pub const ALL: [Self; 5] = [Self::Agent, Self::Workflow, Self::Tool, Self::McpServer, Self::KnowledgeBase];
 
     /// As it is stored, and named in problems.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         self.words().0
     }
 
     /// Its part of a path below `/api`.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.words().1
     }
@@ -91,7 +89,6 @@ pub struct Definition {
 
 impl Definition {
     /// May it not be written?
-    #[must_use]
     pub fn locked(&self) -> bool {
         self.body.get("locked").and_then(Value::as_bool).unwrap_or(false)
     }

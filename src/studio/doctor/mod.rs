@@ -22,7 +22,6 @@ pub enum Level {
 
 impl Level {
     /// As it is printed.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fine => "ok",
@@ -75,13 +74,11 @@ impl Diagnosis {
     }
 
     /// The worst that was found.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.0.iter().map(|check| check.level).max().unwrap_or(Level::Fine)
     }
 
     /// `{status, checks: [{name, level, message}]}`.
-    #[must_use]
     pub fn json(&self) -> Value {
         let checks: Vec<Value> =
             self.0.iter().map(|check| json!({"name": check.name, "level": check.level.as_str(), "message": check.text})).collect();

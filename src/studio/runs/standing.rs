@@ -64,7 +64,6 @@ pub enum NamedTurn {
 
 impl Standing {
     /// The earliest open question to a person.
-    #[must_use]
     pub fn question(&self) -> Option<&Pause> {
         self.pauses.iter().find(|pause| matches!(pause.reason, PauseReason::Human { .. }))
     }

@@ -103,7 +103,6 @@ impl WindowUsage {
     }
 
     /// Everything but the breakdown.
-    #[must_use]
     pub fn summary(&self) -> Map<String, Value> {
         let UsageReport { window: (from, to), totals, .. } = &self.report;
         let mut figures = Map::new();
@@ -119,7 +118,6 @@ impl WindowUsage {
     }
 
     /// As it is answered: JSON.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

@@ -48,7 +48,6 @@ impl Guard {
     }
 
     /// Whose certificates are taken.
-    #[must_use]
     pub const fn trust(&self) -> &Trust {
         &self.trust
     }
@@ -128,7 +127,6 @@ impl GuardedClient {
 }
 
 /// Why a request failed, without its URL, which may hold a secret.
-#[must_use]
 pub fn why(problem: &reqwest::Error) -> String {
     let mut cause: Option<&dyn std::error::Error> = Some(problem);
     while let Some(error) = cause {
