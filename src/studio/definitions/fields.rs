@@ -173,6 +173,16 @@ impl<'a> Fields<'a> {
         given
     }
 
+    /// A provider and its model; both absent are the configured defaults.
+    pub(in crate::studio) fn model(&mut self, [provider, model]: [&str; 2], (usual, usual_model): (String, String)) -> (String, String) {
+        let given = self.text(provider, 255).filter(|text| !text.is_empty());
+        let wanted = self.text(model, 255).filter(|text| !text.is_empty());
+        if wanted.is_none() && given.is_some_and(|given| given != usual) {
+            self.wrong(model, &format!("is required when {provider} is given"));
+        }
+        (given.unwrap_or(&usual).to_owned(), wanted.unwrap_or(&usual_model).to_owned())
+    }
+
     /// The reranker; null for none.
     pub(in crate::studio) fn rerank(&mut self, key: &str) -> Value {
         match Rerank::parse(&self.object(key)) {
