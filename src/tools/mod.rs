@@ -336,10 +336,10 @@ pub trait ToolSource: Send + Sync {
 }
 
 /// All sources of tools.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
-    stored: Arc<stored::StoredTools>,
+    stored: Option<Arc<stored::StoredTools>>,
     search: knowledge_search::SearchDoor,
 }
 
@@ -367,7 +367,7 @@ impl Toolbox {
         });
         let hosts = host::HostTools::new(host.clone(), millis(config.timeouts.tool_ms));
         let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(hosts), Arc::new(toolkits), Arc::<stored::StoredTools>::clone(&stored), mcp];
-        Ok(Self { sources, stored, search })
+        Ok(Self { sources, stored: Some(stored), search })
     }
 
     /// The way to whoever searches knowledge bases; set once, when the studio opens.
@@ -375,9 +375,9 @@ impl Toolbox {
         &self.search
     }
 
-    /// The tool of a stored definition, from its resource JSON.
-    pub fn stored(&self, definition: &Value) -> BoundTool {
-        self.stored.bound(definition)
+    /// The tool of a stored definition, from its resource JSON; none in a toolbox without stored tools.
+    pub fn stored(&self, definition: &Value) -> Option<BoundTool> {
+        self.stored.as_ref().map(|stored| stored.bound(definition))
     }
 
     /// The tools of a reference, with what the reference says of them.
@@ -423,7 +423,7 @@ mod tests {
 
     async fn names(value: Value) -> String {
         let toolkits = toolkits::Toolkits::new(&["calculator", "calendar", "demo"], Arc::new(SystemClock::default()), "UTC");
-        let toolbox = Toolbox::new(vec![Arc::new(toolkits)]);
+        let toolbox = Toolbox { sources: vec![Arc::new(toolkits)], ..Toolbox::default() };
         match toolbox.bind(&reference(value), &Definitions::default(), "").await {
             Ok(tools) => {
                 let told = tools.iter().map(|tool| format!("{} {} {}", tool.offer.name, tool.require_approval, tool.idempotent));

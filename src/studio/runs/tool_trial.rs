@@ -21,7 +21,7 @@ impl Studio {
         let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, Resource::Tool, &id)).await?;
         let arguments = input_of(body)?;
         let definition = Value::Object(found.show(Resource::Tool));
-        let tool = self.world().tools.stored(&definition);
+        let tool = self.world().tools.stored(&definition).ok_or_else(|| Error::internal("stored tools are not called here"))?;
         let run = self.world().clock.id();
         let caller = Caller { run, node_id: "".into(), tenant: scope.tenant.clone(), user: scope.user.clone() };
         let most = usize::try_from(self.config().limits.tool_result_kb).unwrap_or(usize::MAX).saturating_mul(1024);
