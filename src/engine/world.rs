@@ -104,7 +104,6 @@ pub struct World {
 pub(super) struct Active {
     pub(super) signals: Signals,
     pub(super) definitions: Arc<Definitions>,
-    /// Its log.
     pub(super) journal: Arc<Journal>,
     /// Cancelled when driving has ended.
     pub(super) over: CancellationToken,

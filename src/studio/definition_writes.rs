@@ -36,7 +36,6 @@ impl Origin {
 }
 
 impl Writer {
-    /// Stores a new definition.
     pub(in crate::studio) fn insert(
         &self,
         tx: &mut Tx<'_>,

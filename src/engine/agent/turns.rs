@@ -71,7 +71,6 @@ pub(in crate::engine) struct Speaker<'a> {
     pub(in crate::engine) scope: Scope,
 }
 
-/// How a conversation ended.
 pub(in crate::engine) enum ConversationEnd {
     Answer(Answer),
     /// A person has to decide first.

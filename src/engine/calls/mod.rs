@@ -35,7 +35,6 @@ use crate::sync::Mutex;
 /// The currency of costs that providers report.
 const DOLLARS: &str = "USD";
 
-/// A model call.
 #[derive(Debug)]
 pub struct ModelCall {
     /// `chat` or `summarize`.
@@ -57,7 +56,6 @@ pub struct ModelCall {
 /// A conversation that is about to be begun.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    /// The messages.
     pub messages: Vec<Message>,
     /// What was cut to its budget in them.
     pub cuts: Vec<Cut>,
@@ -80,7 +78,6 @@ pub enum Tell {
 /// What a model answered, now or before.
 #[derive(Clone, Debug)]
 pub struct ModelAnswer {
-    /// Its message.
     pub message: Message,
     /// Its structured answer, when the provider speaks that natively.
     pub structured: Option<Value>,

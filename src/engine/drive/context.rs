@@ -26,7 +26,6 @@ use crate::observe::span_id;
 pub enum StepEnd {
     /// It leaves by a handle.
     Left {
-        /// The handle.
         handle: &'static str,
         /// What it wrote.
         change: Change,
@@ -42,7 +41,6 @@ pub enum StepEnd {
 /// What a step adds to a history.
 #[derive(Clone, Debug)]
 pub struct NewTurn {
-    /// Which history.
     pub history: String,
     /// The user's message and all that followed.
     pub messages: Vec<Message>,
@@ -57,7 +55,6 @@ pub type StepResult = Result<StepEnd, Fault>;
 
 /// What a node may know of its run.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct RunFacts {
     pub id: Id,
     pub tenant: Arc<str>,
@@ -152,12 +149,10 @@ impl StepContext {
         })
     }
 
-    /// The step.
     pub const fn step(&self) -> Id {
         self.step
     }
 
-    /// Its node.
     pub fn node(&self) -> &GraphNode {
         self.plan.node(self.at)
     }
@@ -187,7 +182,6 @@ impl StepContext {
         &self.scope
     }
 
-    /// The run.
     pub const fn run(&self) -> &RunFacts {
         &self.facts
     }

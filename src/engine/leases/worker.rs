@@ -49,7 +49,6 @@ pub struct Working {
     pub until_empty: bool,
 }
 
-/// A running worker.
 struct Worker<'a> {
     /// None where runs are never queued.
     queue: Option<&'a str>,

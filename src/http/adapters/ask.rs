@@ -78,7 +78,6 @@ pub(super) struct Interrupt {
     pub(super) payload: Option<Value>,
 }
 
-/// The body's members.
 pub(super) fn members(body: &Value) -> Result<&Map<String, Value>> {
     body.as_object().ok_or_else(|| Error::field("body", "the body must be an object"))
 }

@@ -78,7 +78,6 @@ impl Pattern {
     }
 }
 
-/// A compiled pattern.
 pub(super) struct Compiled {
     slow: NFA,
     fast: Option<DFA>,

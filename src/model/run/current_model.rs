@@ -26,7 +26,6 @@ impl Fallbacks {
         self.0.insert(speaker.to_owned(), Turned { last: Arc::new(event.clone()), answered, place: event.place });
     }
 
-    /// A model answered.
     pub(super) fn answered(&mut self, key: &str) {
         if !self.0.is_empty()
             && let Some(turned) = speaker(key).and_then(|speaker| self.0.get_mut(speaker))

@@ -15,7 +15,6 @@ const LETTERS: usize = 100_000;
 /// Parts that give themselves a name; references are looked for in each of them.
 const NAMED: usize = 50;
 
-/// What was measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     /// Parts with every reference written out.

@@ -11,7 +11,6 @@ use crate::model::node::rerank::Rerank;
 pub(in crate::studio) struct Problems(Vec<(String, String)>);
 
 impl Problems {
-    /// Notes one.
     pub(in crate::studio) fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.0.push((path.into(), text.into()));
     }

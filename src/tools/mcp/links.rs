@@ -27,7 +27,6 @@ const IDLE: Duration = Duration::from_secs(300);
 /// How often it is looked for such.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// All connections.
 #[derive(Clone)]
 pub(super) struct Links(Arc<Shared>);
 

@@ -199,7 +199,6 @@ impl Journal {
         &self.watch
     }
 
-    /// The values to mask.
     pub(in crate::engine) const fn masking(&self) -> &Masking {
         &self.masking
     }

@@ -88,7 +88,6 @@ pub(in crate::store) fn text(row: &Row, column: usize) -> Option<Option<&str>> {
     row.try_get(column).ok()
 }
 
-/// Bytes of a row.
 pub(in crate::store) fn blob(row: &Row, column: usize) -> Option<Option<&[u8]>> {
     row.try_get(column).ok()
 }
