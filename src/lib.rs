@@ -1,5 +1,8 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
+#[macro_use]
+mod names;
+
 pub mod classes;
 pub mod clock;
 pub mod codegen;

@@ -64,69 +64,25 @@ impl Edge {
     }
 }
 
-/// The type of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are the node types of the contract")]
-pub enum NodeKind {
-    Start,
-    Stop,
-    Agent,
-    Llm,
-    Rag,
-    Tool,
-    Mcp,
-    Human,
-    Fork,
-    Join,
-    Loop,
-    SetState,
-    Condition,
-    Note,
-}
-
-impl NodeKind {
-    /// Every type, in the order of the contract.
-    pub const ALL: [Self; 14] = [
-        Self::Start,
-        Self::Stop,
-        Self::Agent,
-        Self::Llm,
-        Self::Rag,
-        Self::Tool,
-        Self::Mcp,
-        Self::Human,
-        Self::Fork,
-        Self::Join,
-        Self::Loop,
-        Self::SetState,
-        Self::Condition,
-        Self::Note,
-    ];
-
-    /// As it is written in graphs and events.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Stop => "stop",
-            Self::Agent => "agent",
-            Self::Llm => "llm",
-            Self::Rag => "rag",
-            Self::Tool => "tool",
-            Self::Mcp => "mcp",
-            Self::Human => "human",
-            Self::Fork => "fork",
-            Self::Join => "join",
-            Self::Loop => "loop",
-            Self::SetState => "set_state",
-            Self::Condition => "condition",
-            Self::Note => "note",
-        }
-    }
-
-    /// The type of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+named! {
+    /// The type of a node.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[expect(missing_docs, reason = "the names are the node types of the contract")]
+    pub enum NodeKind {
+        Start = "start",
+        Stop = "stop",
+        Agent = "agent",
+        Llm = "llm",
+        Rag = "rag",
+        Tool = "tool",
+        Mcp = "mcp",
+        Human = "human",
+        Fork = "fork",
+        Join = "join",
+        Loop = "loop",
+        SetState = "set_state",
+        Condition = "condition",
+        Note = "note",
     }
 }
 

@@ -7,27 +7,16 @@ use super::error::StoreError;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::list::pattern;
 
-/// Kinds of definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum DefinitionKind {
-    Agent,
-    Workflow,
-    Tool,
-    McpServer,
-    KnowledgeBase,
-}
-
-impl DefinitionKind {
-    /// As it is stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Workflow => "workflow",
-            Self::Tool => "tool",
-            Self::McpServer => "mcp_server",
-            Self::KnowledgeBase => "knowledge_base",
-        }
+named! {
+    /// Kinds of definitions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum DefinitionKind {
+        Agent = "agent",
+        Workflow = "workflow",
+        Tool = "tool",
+        McpServer = "mcp_server",
+        KnowledgeBase = "knowledge_base",
     }
 }
 

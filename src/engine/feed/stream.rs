@@ -96,7 +96,7 @@ impl EventStream {
             let loaded = Box::pin(load::load(world, tenant, run)).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
             let last = reader.last(from.order);
-            let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
+            let status = Status::named(&loaded.row.status).unwrap_or(Status::Failed);
             if status.at_rest() && from.after >= last {
                 return Ok(None);
             }
@@ -303,7 +303,7 @@ async fn resting(
         }
     };
     let Some(row) = row.filter(|row| row.head <= feed.durable()) else { return Ok(None) };
-    let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+    let rests = Status::named(&row.status).is_some_and(Status::at_rest);
     let progress = feed.progress;
     Ok(Some((!(rests && feed.over_at(from.order, from.after))).then_some((feed, progress))))
 }

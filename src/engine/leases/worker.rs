@@ -269,7 +269,7 @@ impl World {
             return Err(Error::new(Kind::ShuttingDown, text).with("trace_id", run.to_string()));
         }
         let row = self.store.read(move |tx| runs::get(tx, &tenant, &run)).await?;
-        let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+        let status = row.and_then(|row| Status::named(&row.status)).unwrap_or(Status::Running);
         report(Finished { run, status, millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) });
         Ok(())
     }

@@ -32,48 +32,29 @@ use working_time::WorkingTime;
 /// Spans of the host that are remembered of one attempt.
 const MOST_LINKS: usize = 32;
 
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waits for a worker.
-    Queued,
-    /// It has an owner.
-    Running,
-    /// Waits at a human node.
-    AwaitingInput,
-    /// Waits before an approval-gated tool.
-    AwaitingToolApproval,
-    /// Finished.
-    Completed,
-    /// Ended by an error; can be retried.
-    Failed,
-    /// Ended by a cancel request.
-    Cancelled,
+named! {
+    /// Where a run stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        /// Waits for a worker.
+        Queued = "queued",
+        /// It has an owner.
+        Running = "running",
+        /// Waits at a human node.
+        AwaitingInput = "awaiting_input",
+        /// Waits before an approval-gated tool.
+        AwaitingToolApproval = "awaiting_tool_approval",
+        /// Finished.
+        Completed = "completed",
+        /// Ended by an error; can be retried.
+        Failed = "failed",
+        /// Ended by a cancel request.
+        Cancelled = "cancelled",
+    }
 }
 
 impl Status {
-    /// As it is published.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::AwaitingInput => "awaiting_input",
-            Self::AwaitingToolApproval => "awaiting_tool_approval",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The status of that name.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Queued, Self::Running, Self::AwaitingInput, Self::AwaitingToolApproval];
-        let ends = [Self::Completed, Self::Failed, Self::Cancelled];
-        all.into_iter().chain(ends).find(|status| status.as_str() == text)
-    }
-
     /// It has no owner and needs an action to continue.
     pub const fn at_rest(self) -> bool {
         match self {

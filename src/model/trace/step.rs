@@ -20,31 +20,20 @@ pub(super) struct Moment {
     pub(super) worked_ms: u64,
 }
 
-/// How far a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepStatus {
-    /// Active.
-    Running,
-    /// Waits for a person.
-    Paused,
-    /// Ended well.
-    Completed,
-    /// Ended badly.
-    Failed,
-    /// Cut short.
-    Cancelled,
-}
-
-impl StepStatus {
-    /// As it is shown.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+named! {
+    /// How far a step is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StepStatus {
+        /// Active.
+        Running = "running",
+        /// Waits for a person.
+        Paused = "paused",
+        /// Ended well.
+        Completed = "completed",
+        /// Ended badly.
+        Failed = "failed",
+        /// Cut short.
+        Cancelled = "cancelled",
     }
 }
 

@@ -9,25 +9,16 @@ use serde_json::{Value, json};
 use super::Studio;
 use crate::config::Config;
 
-/// How a matter stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// As it should be.
-    Fine,
-    /// It works, but needs attention.
-    Warn,
-    /// It does not work.
-    Fail,
-}
-
-impl Level {
-    /// As it is printed.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fine => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+named! {
+    /// How a matter stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// As it should be.
+        Fine = "ok",
+        /// It works, but needs attention.
+        Warn = "warn",
+        /// It does not work.
+        Fail = "fail",
     }
 }
 

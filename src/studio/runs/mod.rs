@@ -197,7 +197,7 @@ impl Studio {
         let keys = self
             .writing(move |tx| {
                 let row = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
-                let over = Status::parse(&row.status).is_some_and(Status::terminal);
+                let over = Status::named(&row.status).is_some_and(Status::terminal);
                 if !over || row.parent.is_some() {
                     let text = if row.parent.is_some() {
                         "a child run goes with its parent; delete that one".to_owned()
