@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use operator::{Needs, OPERATORS, Operator, VALUE_TYPES};
+pub use operator::{Needs, Operator, VALUE_TYPES};
 pub use parse::{Flaw, FlawKind, KEYS};
 pub use pattern::Budget;
 
