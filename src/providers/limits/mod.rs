@@ -31,7 +31,6 @@ pub struct Gate {
     limits: ProviderLimits,
     /// How long a call waits at most.
     patience: Duration,
-    /// A minute.
     minute: Duration,
     made: Instant,
     /// When the delay of a `retry-after` ends, in milliseconds since the creation of this gate; 0: there is none.
@@ -88,12 +87,6 @@ impl Gate {
         Self::new("open", ProviderLimits::default(), 60_000)
     }
 
-    /// No call has to wait.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.is_open_for(true)
-    }
-
     /// Whether a call passes without waiting. `heeds`: it observes `retry-after` delays.
     fn is_open_for(&self, heeds: bool) -> bool {
         self.limits == ProviderLimits::default() && (!heeds || self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
@@ -111,7 +104,6 @@ impl Gate {
     }
 
     /// The rest of the delay.
-    #[must_use]
     pub fn rests_for(&self) -> Duration {
         self.rests_until().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
     }
@@ -161,14 +153,6 @@ impl Gate {
             deltas(Delta::Waited(waited));
         }
         pass
-    }
-
-    /// Waits for room. Dropping the future leaves the line.
-    ///
-    /// # Errors
-    /// There was none in time; how long was waited.
-    pub async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
-        self.come(tenant, true, tokens).await
     }
 
     async fn come(self: &Arc<Self>, tenant: &str, heeds: bool, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
