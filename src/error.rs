@@ -84,19 +84,16 @@ impl Kind {
     }
 
     /// The stable code, such as `not_found`.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         self.row().0
     }
 
     /// Its HTTP status.
-    #[must_use]
     pub const fn status(self) -> u16 {
         self.row().1
     }
 
     /// The result of a C function with this error.
-    #[must_use]
     pub const fn c_code(self) -> i32 {
         self.row().2
     }

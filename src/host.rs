@@ -6,73 +6,42 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a host may be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum HostOp {
-    /// Run a tool: `{name, arguments, call_id, idempotency_key, trace_id, node_id, tenant, user}`.
-    #[serde(rename = "tool.call")]
-    ToolCall,
-    /// A tool's result, or the answer to a question, is no longer wanted: `{call_id, trace_id}`. A tool may still answer within
-    /// `timeouts.cancel_grace_ms`.
-    #[serde(rename = "tool.cancel")]
-    ToolCancel,
-    /// May this user come in: `{gate, user, tenant, method, path}` gives `{allow}`.
-    #[serde(rename = "gate")]
-    Gate,
-    /// A secret by name: `{name, tenant}` gives `{value}`.
-    #[serde(rename = "secret.get")]
-    SecretGet,
-    /// A token for an MCP server that wants authorization: `{server, url, tenant, status, challenge}` gives `{token}`.
-    #[serde(rename = "mcp.authorize")]
-    McpAuthorize,
-    /// A server asks a person in the middle of a call: `{server, tool, tenant, user, trace_id, node_id, call_id, message, schema, problems,
-    /// timeout_ms}` gives `{action, content}`.
-    #[serde(rename = "mcp.elicit")]
-    McpElicit,
-    /// A model that the host provides.
-    #[serde(rename = "provider.chat")]
-    ProviderChat,
-    /// A reranker that the host provides: `{provider, model, query, documents, tenant, timeout_ms}` gives `{results: [{index, relevance_score}], usage?}`.
-    #[serde(rename = "provider.rerank")]
-    ProviderRerank,
-    /// A run ended; sent again until it is answered.
-    #[serde(rename = "usage.recorded")]
-    UsageRecorded,
-    /// A line of log.
-    #[serde(rename = "log")]
-    Log,
-}
-
-impl HostOp {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::ToolCall,
-        Self::ToolCancel,
-        Self::Gate,
-        Self::SecretGet,
-        Self::McpAuthorize,
-        Self::McpElicit,
-        Self::ProviderChat,
-        Self::ProviderRerank,
-        Self::UsageRecorded,
-        Self::Log,
-    ];
-
-    /// As hosts receive it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolCall => "tool.call",
-            Self::ToolCancel => "tool.cancel",
-            Self::Gate => "gate",
-            Self::SecretGet => "secret.get",
-            Self::McpAuthorize => "mcp.authorize",
-            Self::McpElicit => "mcp.elicit",
-            Self::ProviderChat => "provider.chat",
-            Self::ProviderRerank => "provider.rerank",
-            Self::UsageRecorded => "usage.recorded",
-            Self::Log => "log",
-        }
+named! {
+    /// What a host may be asked.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum HostOp {
+        /// Run a tool: `{name, arguments, call_id, idempotency_key, trace_id, node_id, tenant, user}`.
+        #[serde(rename = "tool.call")]
+        ToolCall = "tool.call",
+        /// A tool's result, or the answer to a question, is no longer wanted: `{call_id, trace_id}`. A tool may still answer within
+        /// `timeouts.cancel_grace_ms`.
+        #[serde(rename = "tool.cancel")]
+        ToolCancel = "tool.cancel",
+        /// May this user come in: `{gate, user, tenant, method, path}` gives `{allow}`.
+        #[serde(rename = "gate")]
+        Gate = "gate",
+        /// A secret by name: `{name, tenant}` gives `{value}`.
+        #[serde(rename = "secret.get")]
+        SecretGet = "secret.get",
+        /// A token for an MCP server that wants authorization: `{server, url, tenant, status, challenge}` gives `{token}`.
+        #[serde(rename = "mcp.authorize")]
+        McpAuthorize = "mcp.authorize",
+        /// A server asks a person in the middle of a call: `{server, tool, tenant, user, trace_id, node_id, call_id, message, schema, problems,
+        /// timeout_ms}` gives `{action, content}`.
+        #[serde(rename = "mcp.elicit")]
+        McpElicit = "mcp.elicit",
+        /// A model that the host provides.
+        #[serde(rename = "provider.chat")]
+        ProviderChat = "provider.chat",
+        /// A reranker that the host provides: `{provider, model, query, documents, tenant, timeout_ms}` gives `{results: [{index, relevance_score}], usage?}`.
+        #[serde(rename = "provider.rerank")]
+        ProviderRerank = "provider.rerank",
+        /// A run ended; sent again until it is answered.
+        #[serde(rename = "usage.recorded")]
+        UsageRecorded = "usage.recorded",
+        /// A line of log.
+        #[serde(rename = "log")]
+        Log = "log",
     }
 }
 
@@ -215,13 +184,11 @@ impl HostDoor {
     }
 
     /// What the host declares.
-    #[must_use]
     pub fn declaration(&self) -> std::sync::Arc<HostDeclaration> {
         self.0.read().declaration.clone()
     }
 
     /// The host answers this op.
-    #[must_use]
     pub fn answers(&self, op: HostOp) -> bool {
         let embedded = self.0.read();
         let heard = |host: &std::sync::Arc<dyn Host>| op == HostOp::ToolCancel && host.hears_cancels();

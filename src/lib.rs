@@ -1,5 +1,8 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
+#[macro_use]
+mod names;
+
 pub mod classes;
 pub mod clock;
 pub mod codegen;
@@ -36,15 +39,11 @@ pub mod fuzzing {
     pub use crate::tools::builder::fuzzing::script;
 
     /// A text without these secrets.
-    #[must_use]
     pub fn masked(text: &str, secrets: &[&str]) -> String {
         crate::secrets::masking::masked(text, secrets.iter().copied())
     }
 
     /// Reads JSON of others within the bound of what its values take.
-    ///
-    /// # Errors
-    /// Why it was not read.
     pub fn json(text: &[u8]) -> Result<serde_json::Value, String> {
         crate::json::read(text).map_err(|problem| problem.to_string())
     }

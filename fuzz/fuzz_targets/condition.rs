@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
-use wfstudio::model::condition::{OPERATORS, Test};
+use wfstudio::model::condition::{Operator, Test};
 use wfstudio::model::state::State;
 
 fn state() -> State {
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
         ask(&data);
     }
     let (value, path) = text.split_once('\n').unwrap_or((text, "text"));
-    let operator = OPERATORS[data.len() % OPERATORS.len()].0;
+    let operator = Operator::ALL[data.len() % Operator::ALL.len()].as_str();
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     let rule = json!({"state_key": path, "operator": operator, "value": value, "strict": data.len() % 3 == 0});
     ask(rule.as_object().unwrap_or(&Map::new()));

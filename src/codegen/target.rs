@@ -2,6 +2,7 @@
 
 /// A language in which definitions are written and read as classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Target {
     /// PHP 8.1 and later.
     Php,
@@ -9,13 +10,9 @@ pub enum Target {
     Python,
     /// TypeScript.
     TypeScript,
-    /// Kotlin.
     Kotlin,
-    /// Swift.
     Swift,
-    /// Ruby.
     Ruby,
-    /// Rust.
     Rust,
 }
 

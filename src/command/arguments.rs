@@ -68,7 +68,6 @@ impl Arguments {
     }
 
     /// The name of the command.
-    #[must_use]
     pub fn command(&self) -> &str {
         self.words.first().map_or("help", |name| name.strip_prefix("studio:").unwrap_or(name))
     }

@@ -48,7 +48,6 @@ pub enum Exit {
 
 impl Exit {
     /// The exit code of a process.
-    #[must_use]
     pub const fn code(self) -> u8 {
         match self {
             Self::Done => 0,

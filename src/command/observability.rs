@@ -13,7 +13,7 @@ const FILE: &str = "studio.toml";
 /// Writes the settings of `inspector` or `langfuse`.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let target = arguments.word().ok_or_else(|| usage("which target? `inspector` or `langfuse`"))?;
-    let preset = Preset::parse(&target).ok_or_else(|| usage(format!("there is no target `{target}`; it is `inspector` or `langfuse`")))?;
+    let preset = Preset::named(&target).ok_or_else(|| usage(format!("there is no target `{target}`; it is `inspector` or `langfuse`")))?;
     let force = arguments.switch("force")?;
     arguments.end()?;
     let file = call.file.clone().unwrap_or_else(|| PathBuf::from(FILE));

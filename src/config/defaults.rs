@@ -1,30 +1,14 @@
-//! Owns the defaults that depend on other keys or on secrets: the provider and the model, embeddings, the usage export, a model's first byte.
+//! Owns the defaults that depend on other keys or on secrets: the provider and the model, embeddings, a model's first byte.
 
-use super::{Config, Keys, Source};
-
-impl Keys {
-    /// Where the usage export is mounted.
-    #[must_use]
-    pub fn usage_export_prefix(&self) -> &str {
-        self.usage.export.route_prefix.as_deref().unwrap_or(&self.stream_adapters.route_prefix)
-    }
-
-    /// What the host runs before the usage export.
-    #[must_use]
-    pub fn usage_export_middleware(&self) -> &[String] {
-        self.usage.export.middleware.as_deref().unwrap_or(&self.stream_adapters.middleware)
-    }
-}
+use super::{Config, Source};
 
 impl Config {
     /// How long a model may be silent before its answer begins: as long as in it, unless its own key says otherwise.
-    #[must_use]
     pub fn model_first_byte_ms(&self) -> u64 {
         if self.is_set("timeouts.model_ms") { self.timeouts.model_ms } else { self.timeouts.model_idle_ms }
     }
 
     /// The window of conversations, when somebody set it.
-    #[must_use]
     pub fn own_context_window(&self) -> Option<u64> {
         self.is_set("chat_history_context_window").then_some(self.chat_history_context_window)
     }
@@ -34,7 +18,6 @@ impl Config {
     }
 
     /// Provider and model where none is given; `resolves` says whether a secret has a value, the host's answer included.
-    #[must_use]
     pub fn effective_default_model(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
         let openai = self.default_provider.is_none() && resolves("OPENAI_API_KEY");
         let provider = self.default_provider.clone().unwrap_or_else(|| (if openai { "openai" } else { "script" }).to_owned());
@@ -47,7 +30,6 @@ impl Config {
     }
 
     /// Embeddings provider and model where none is given.
-    #[must_use]
     pub fn effective_embeddings(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
         let openai = self.rag.embeddings_provider.is_none() && resolves("OPENAI_API_KEY");
         let provider =

@@ -22,13 +22,11 @@ pub struct Flags {
 
 impl Keys {
     /// Everything is open for a developer.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.environment == "local"
     }
 
     /// What is on.
-    #[must_use]
     pub const fn flags(&self) -> Flags {
         let codegen = &self.codegen;
         Flags {

@@ -36,15 +36,12 @@ pub(super) enum Kind {
 /// What the settings show of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// All of it.
     Whole,
     /// Whether it is set.
     IsSet,
-    /// Its names.
     Names,
 }
 
-/// One key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) path: &'static str,

@@ -53,7 +53,6 @@ pub enum Source {
 
 impl Source {
     /// As the settings show it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",

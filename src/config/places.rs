@@ -6,7 +6,6 @@ use super::Keys;
 
 impl Keys {
     /// The database's file; none when it is in memory or on a server.
-    #[must_use]
     pub fn database_file(&self) -> Option<&Path> {
         let path = match self.database.url.as_deref() {
             Some(url) => url.strip_prefix("sqlite:")?,
@@ -16,7 +15,6 @@ impl Keys {
     }
 
     /// Whether the queue is in the main database, whatever the spelling.
-    #[must_use]
     pub fn queues_in_database(&self) -> bool {
         let file = |path: &str| format!("sqlite:{path}");
         let main = self.database.url.clone().unwrap_or_else(|| file(&self.database.path));
@@ -24,7 +22,6 @@ impl Keys {
     }
 
     /// Where uploaded files are kept; none = in the database.
-    #[must_use]
     pub fn attachments_folder(&self) -> Option<PathBuf> {
         let on_a_server = self.database.url.as_deref().is_some_and(|url| !url.starts_with("sqlite:"));
         match self.attachments.path.as_deref().filter(|_| !on_a_server) {

@@ -17,13 +17,11 @@ pub enum Propagate {
 
 impl Propagate {
     /// Calls of models, embeddings and rerankers carry it.
-    #[must_use]
     pub fn reaches_models(self) -> bool {
         self == Self::All
     }
 
     /// Calls of tools carry it. Where they do not, no call does.
-    #[must_use]
     pub fn reaches_tools(self) -> bool {
         self != Self::None
     }

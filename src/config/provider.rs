@@ -92,25 +92,15 @@ pub struct Quirks {
     pub end_marker: Option<bool>,
 }
 
-/// The role of instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the variants are the values of the contract")]
-pub enum SystemRole {
-    System,
-    Developer,
-    User,
-}
-
-impl SystemRole {
-    /// As it is sent.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Developer => "developer",
-            Self::User => "user",
-        }
+named! {
+    /// The role of instructions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(missing_docs, reason = "the variants are the values of the contract")]
+    pub enum SystemRole {
+        System = "system",
+        Developer = "developer",
+        User = "user",
     }
 }
 

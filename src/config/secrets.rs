@@ -4,14 +4,12 @@ use super::{Config, Secret};
 
 impl Config {
     /// The value of a secret: from `secrets`, else the environment. The host is asked before, by others.
-    #[must_use]
     pub fn secret(&self, name: &str) -> Option<Secret> {
         let found = self.secrets.get(name).or_else(|| self.environment.get(name));
         found.filter(|value| !value.is_empty()).map(|value| Secret(value.as_str().into()))
     }
 
     /// The name of the secret that a provider uses.
-    #[must_use]
     pub fn credential_of(&self, provider: &str) -> Option<String> {
         if let Some(configured) = self.providers.get(provider).and_then(|provider| provider.credential.as_deref()) {
             return configured.strip_prefix("secret:").map(str::to_owned);
@@ -47,7 +45,6 @@ impl Config {
     }
 
     /// The names of all secrets that a provider uses: its credential, or what its requests are signed with.
-    #[must_use]
     pub fn secrets_of(&self, provider: &str) -> Vec<String> {
         let configured = self.providers.get(provider);
         let signing = configured.into_iter().flat_map(|provider| [&provider.access_key_id, &provider.secret_access_key, &provider.session_token]);

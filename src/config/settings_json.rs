@@ -8,7 +8,6 @@ use crate::model::address::without_credentials;
 
 impl Config {
     /// What `GET /api/settings` answers; never a secret.
-    #[must_use]
     pub fn settings_json(&self) -> Value {
         let shown = |(key, (path, value, source)): (&Key, &(&str, Value, Source))| {
             json!({"key": path, "value": shown_value(key.shown, value), "source": source.as_str(), "gates": key.gates})

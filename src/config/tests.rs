@@ -269,7 +269,7 @@ fn values_that_cannot_work_are_refused() {
 fn the_studio_may_be_mounted_at_the_root() {
     for root in ["", "/"] {
         let config = Config::with(json!({"route_prefix": root})).expect("a configuration");
-        assert_eq!((config.route_prefix.as_str(), config.usage_export_prefix()), ("", "api/studio"));
+        assert_eq!((config.route_prefix.as_str(), config.stream_adapters.route_prefix.as_str()), ("", "api/studio"));
     }
     let of_variable = |text: &str| {
         let env = [("STUDIO_ROUTE_PREFIX".to_owned(), text.to_owned())].into();

@@ -6,7 +6,6 @@ use super::Keys;
 
 impl Keys {
     /// Where days begin and clocks are read.
-    #[must_use]
     pub fn time_zone(&self) -> TimeZone {
         time_zone(&self.timezone).unwrap_or(TimeZone::UTC)
     }

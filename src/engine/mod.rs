@@ -11,9 +11,6 @@ mod nodes;
 mod upkeep;
 mod world;
 
-pub use crate::engine::calls::tool_calls::ToolEnd;
-pub use crate::engine::calls::embeddings_and_searches::ValueCall;
-pub use crate::engine::drive::context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use crate::engine::feed::stream::{EventStream, Follow, From};
 pub(crate) use crate::engine::leases::owner::prepare;
 pub use crate::engine::leases::{Finished, Working};
@@ -24,6 +21,5 @@ pub use crate::engine::runs::create::{NewRun, Pinned, create};
 pub use crate::engine::runs::load::{Loaded, load};
 pub(crate) use crate::engine::runs::names::preview;
 pub use crate::engine::runs::started::{Begun, Started};
-pub use calls::{ModelAnswer, ModelCall, Prompt, Tell};
 pub use feed::Order;
 pub use world::{AppendHook, Parts, World};

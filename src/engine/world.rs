@@ -104,33 +104,23 @@ pub struct World {
 pub(super) struct Active {
     pub(super) signals: Signals,
     pub(super) definitions: Arc<Definitions>,
-    /// Its log.
     pub(super) journal: Arc<Journal>,
     /// Cancelled when driving has ended.
     pub(super) over: CancellationToken,
 }
 
 /// The parts of a `World`.
+#[expect(missing_docs, reason = "the fields are those of `World`")]
 pub struct Parts {
-    /// The configuration.
     pub config: Arc<Config>,
-    /// Time, ids, randomness.
     pub clock: Arc<dyn Clock>,
-    /// The database.
     pub store: Store,
-    /// Model providers.
     pub providers: Arc<Providers>,
-    /// Knowledge bases.
     pub knowledge: Arc<Knowledge>,
-    /// The embedding application.
     pub host: HostDoor,
-    /// What tokens cost.
     pub prices: Arc<PriceTable>,
-    /// The receivers of spans and metrics.
     pub observer: Arc<Observer>,
-    /// Tools by reference.
     pub tools: Toolbox,
-    /// Called at the border of each write.
     pub hook: Option<AppendHook>,
 }
 
@@ -273,13 +263,11 @@ impl World {
     }
 
     /// Every step is durable before the next begins.
-    #[must_use]
     pub fn step_durable(&self) -> bool {
         self.config.database.durability == Durability::Step
     }
 
     /// Runs are not stored.
-    #[must_use]
     pub fn keeps_nothing(&self) -> bool {
         self.config.database.durability == Durability::None
     }
@@ -314,13 +302,11 @@ impl World {
     }
 
     /// Masks for one run, when something is to be masked.
-    #[must_use]
     pub fn masks(&self) -> Option<Masks> {
         self.redaction.clone().map(Masks::new)
     }
 
     /// A text in the configured language.
-    #[must_use]
     pub fn text(&self, key: &str) -> String {
         texts::text(self.locale, key, &[])
     }
@@ -331,13 +317,11 @@ impl World {
     }
 
     /// How many runs are driven here.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.active.lock().len()
     }
 
     /// Runs are driven here, or being claimed.
-    #[must_use]
     pub(crate) fn is_busy(&self) -> bool {
         self.taking.load(Ordering::SeqCst) > 0 || self.at_work() > 0
     }
@@ -377,9 +361,6 @@ impl World {
     }
 
     /// Works in the folder of files, on a thread for that. Where the database keeps them nothing is found.
-    ///
-    /// # Errors
-    /// What the disk says.
     pub async fn at_files<T: Send + 'static>(&self, work: impl FnOnce(&FileRoom) -> io::Result<T> + Send + 'static) -> io::Result<T> {
         let room = self.files.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let runtime = self.handle().ok_or_else(|| io::Error::other(NO_RUNTIME))?;
@@ -387,7 +368,6 @@ impl World {
     }
 
     /// How frames look.
-    #[must_use]
     pub fn wire(&self) -> Wire {
         let kb = usize::try_from(self.config.limits.event_value_kb).unwrap_or(64);
         Wire { value_bytes: kb * 1024, currency: self.config.usage.currency.as_str().into() }
@@ -399,7 +379,6 @@ impl World {
     }
 
     /// Runs that are driven here and were not queued.
-    #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.at_work().saturating_sub(self.queued.load(Ordering::Relaxed))
     }

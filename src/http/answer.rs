@@ -5,7 +5,6 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
-/// JSON with a status.
 pub(super) fn json(status: StatusCode, value: &Value) -> Response {
     let mut response = written(serde_json::to_vec(value).unwrap_or_default());
     *response.status_mut() = status;

@@ -17,7 +17,6 @@ pub(super) enum Place {
 /// A request's path, taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Area {
-    /// Where it is.
     pub(super) place: Place,
     /// The path under which the host mounts the studio, according to the request: empty, or `/` and segments.
     pub(super) outer: String,

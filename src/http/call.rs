@@ -91,7 +91,6 @@ impl Call {
         self.query(name).is_some_and(|list| list.split(',').any(|one| one.trim() == word))
     }
 
-    /// The query of a list.
     pub(super) fn list(&self) -> Result<ListQuery> {
         ListQuery::parse(self.pairs())
     }

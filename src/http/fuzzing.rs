@@ -54,7 +54,6 @@ pub fn form(boundary: &str, bytes: &[u8], piece: usize) {
 }
 
 /// Reads a form in pieces; what became of it.
-#[must_use]
 pub fn form_once(boundary: &str, bytes: &[u8], piece: usize) -> String {
     read(boundary, bytes.chunks(piece.max(1)).map(Bytes::copy_from_slice).collect())
 }

@@ -146,7 +146,6 @@ pub async fn may_come(studio: &Studio, mut request: Request<Bytes>, marks: HostM
 }
 
 /// The description of the API (OpenAPI 3.1), without where it is served.
-#[must_use]
 pub fn description() -> Value {
     openapi::document()
 }

@@ -46,7 +46,6 @@ impl Asker {
         if self.portuguese { "pt-BR" } else { "en" }
     }
 
-    /// The response for an error.
     pub(super) fn tell(&self, mut error: Error) -> Response {
         if self.portuguese {
             translate(&mut error);

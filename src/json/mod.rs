@@ -17,7 +17,6 @@ const CONTAINER: usize = 320;
 /// Of a member beside its value: its name, its place in the table.
 const MEMBER: usize = 128;
 
-/// What was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// Objects and arrays inside each other.

@@ -19,25 +19,14 @@ pub struct Retrieval {
     pub rerank: Map<String, Value>,
 }
 
-/// What is compared with a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the contract")]
-pub enum Mode {
-    Hybrid,
-    Vector,
-    Text,
-}
-
-impl Mode {
-    /// The mode of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "hybrid" => Some(Self::Hybrid),
-            "vector" => Some(Self::Vector),
-            "text" => Some(Self::Text),
-            _ => None,
-        }
+named! {
+    /// What is compared with a question.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the names are those of the contract")]
+    pub enum Mode {
+        Hybrid = "hybrid",
+        Vector = "vector",
+        Text = "text",
     }
 }
 

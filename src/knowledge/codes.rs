@@ -9,7 +9,6 @@ const SCALE: usize = 4;
 const QUERY_MOST: f32 = 127.0;
 
 /// The vector with length 1; zeros stay zeros.
-#[must_use]
 pub fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "a length near 1 is what is wanted")]
@@ -19,19 +18,16 @@ pub fn unit(mut vector: Vec<f32>) -> Vec<f32> {
 }
 
 /// Little-endian bytes.
-#[must_use]
 pub fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// The numbers of bytes.
-#[must_use]
 pub fn numbers(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect()
 }
 
 /// How alike a vector and the bytes of another are: the sum of their products.
-#[must_use]
 pub fn likeness(vector: &[f32], bytes: &[u8]) -> f32 {
     let (numbers, _) = bytes.as_chunks::<4>();
     vector.iter().zip(numbers).map(|(one, other)| one * f32::from_le_bytes(*other)).sum()

@@ -62,13 +62,11 @@ impl From<ProviderFailure> for Stop {
 
 impl Knowledge {
     /// The clock of leases.
-    #[must_use]
     pub fn common_time(&self) -> Timestamp {
         self.store.time(self.clock.now())
     }
 
     /// When a lease taken now ends.
-    #[must_use]
     pub fn lease(&self) -> Timestamp {
         let millis = i64::try_from(self.config.runs.lease_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
         Timestamp(self.common_time().0.saturating_add(millis))

@@ -52,9 +52,6 @@ impl Knowledge {
     }
 
     /// Copies all vectors that the database is to compare.
-    ///
-    /// # Errors
-    /// The store failed.
     pub async fn copy_vectors(&self) -> Result<(), StoreError> {
         let Some(least) = least(self.config.rag.pgvector) else { return Ok(()) };
         // A reading of which something is missing is tried once.

@@ -52,14 +52,12 @@ impl Best {
     }
 
     /// The best, best first; of equals the lower key first.
-    #[must_use]
     pub fn in_order(self) -> Vec<(i64, f32)> {
         self.heap.into_sorted_vec().into_iter().map(|Reverse((score, Reverse(key)))| (key, score.0)).collect()
     }
 }
 
 /// Two lists of keys made one by reciprocal rank fusion, best first. Of equals the one first that the first list puts first.
-#[must_use]
 pub fn fuse(one: &[i64], other: &[i64]) -> Vec<i64> {
     let mut scores: HashMap<i64, f64> = HashMap::new();
     let mut order: Vec<i64> = Vec::new();

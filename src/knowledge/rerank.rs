@@ -42,26 +42,17 @@ impl Question {
 
 impl Knowledge {
     /// What a reranker is shown. None when the base was reindexed since it was asked.
-    ///
-    /// # Errors
-    /// As [`Knowledge::find`].
     pub async fn candidates(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Vec<Chunk>>, SearchFailure> {
         let Some((_, rerank)) = question.reranker() else { return Ok(Some(Vec::new())) };
         self.chunks(question.wider(rerank.candidates), vector).await
     }
 
     /// What is there now of the candidates, in the order of their scores: what was deleted meanwhile is not.
-    ///
-    /// # Errors
-    /// As [`Knowledge::find`].
     pub async fn find_ranked(&self, question: &Question, vector: Option<Vec<f32>>, scores: &Scores) -> Result<Option<Found>, SearchFailure> {
         Ok(self.candidates(question, vector).await?.map(|candidates| question.ranked(candidates, scores)))
     }
 
     /// Asks a reranker.
-    ///
-    /// # Errors
-    /// The provider's failure.
     pub async fn rank(
         &self,
         tenant: &str,

@@ -105,14 +105,12 @@ impl Question {
     }
 
     /// What makes the vector that it needs, and for which edition; none when it needs none.
-    #[must_use]
     pub fn embedder(&self) -> Option<(i64, &Embedder)> {
         let asks = self.mode != Mode::Text && !self.query.trim().is_empty();
         self.edition.as_ref().filter(|_| asks).map(|edition| (edition.no, &edition.embedder))
     }
 
     /// The reranker and the edition; none without a reranker.
-    #[must_use]
     pub fn reranker(&self) -> Option<(i64, &Rerank)> {
         let edition = self.edition.as_ref().filter(|_| !self.query.trim().is_empty())?;
         Some((edition.no, self.rerank.as_ref()?))
@@ -154,9 +152,6 @@ impl Knowledge {
     }
 
     /// The vector of a question.
-    ///
-    /// # Errors
-    /// The provider's failure.
     pub async fn embed(
         &self,
         tenant: &str,

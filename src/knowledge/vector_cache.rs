@@ -102,7 +102,6 @@ fn size_of_value(value: &Value) -> usize {
 }
 
 impl CachedEdition {
-    /// What it takes.
     fn size(&self) -> usize {
         let runs: usize = self.runs.values().map(|(_, runs)| size_of_runs(runs)).sum();
         size_of::<Self>() + runs + self.live.as_ref().map_or(0, |(_, live)| size_of_live(live))

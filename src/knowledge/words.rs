@@ -84,7 +84,6 @@ impl Language {
     }
 
     /// What a passage is found by, in the order of its text.
-    #[must_use]
     pub fn terms(&self, text: &str) -> Vec<String> {
         let (mut terms, mut bytes) = (Vec::new(), 0);
         let mut add = |term: String| {
@@ -104,7 +103,6 @@ impl Language {
     }
 
     /// The first terms of a question, each once, without those that nearly every text has, unless it has no others.
-    #[must_use]
     pub fn asked(&self, question: &str) -> Vec<String> {
         let mut all = Vec::new();
         runs(question, |run, spaced| match spaced {
@@ -178,7 +176,6 @@ fn is_common(lists: &[&str], word: &str) -> bool {
 }
 
 /// The first words of a question where the database itself stems them.
-#[must_use]
 pub fn asked_of_database(question: &str) -> Vec<String> {
     let lower = question.to_lowercase();
     telling(lower.unicode_words().map(|word| (word.to_owned(), is_common(&[EN, PT], word))))

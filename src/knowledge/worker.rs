@@ -160,9 +160,6 @@ impl Knowledge {
     }
 
     /// Reads a document here and now; a failure is final.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn read_now(&self, tenant: &str, base: Id, document: Id, owner: &Arc<str>) -> Result<(), StoreError> {
         let scope = tenant.to_owned();
         let found = self.store.read(move |tx| documents::get(tx, &scope, &base, &document)).await?;

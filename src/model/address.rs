@@ -11,7 +11,6 @@ pub const HIDDEN: &str = "***";
 const NAMES: [&str; 6] = ["key", "sig", "signature", "auth", "pass", "pwd"];
 
 /// A text as it is; of an address neither the user and password nor values of the query that look like secrets.
-#[must_use]
 pub fn without_credentials(text: &str) -> Cow<'_, str> {
     let Some((scheme, after)) = text.split_once("://") else { return Cow::Borrowed(text) };
     let place = after.split('#').next().unwrap_or_default();

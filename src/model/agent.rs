@@ -82,7 +82,6 @@ impl ToolChoice {
     pub const WORDS: [&'static str; 3] = ["auto", "none", "required"];
 
     /// It holds for the first call of a step alone: a model that is made to call tools would never answer.
-    #[must_use]
     pub const fn is_for_the_first_call(&self) -> bool {
         matches!(self, Self::Required | Self::Tool(_))
     }
@@ -93,7 +92,6 @@ pub const OWN_MEMBERS: [&str; 10] =
     ["model", "messages", "contents", "input", "tools", "system", "stream", "instructions", "systemInstruction", "system_instruction"];
 
 /// What is wrong with the options of providers: its path below them; none when they can be sent.
-#[must_use]
 pub fn refused_option(options: &Map<String, Value>) -> Option<String> {
     options.iter().find_map(|(provider, members)| {
         let Some(members) = members.as_object() else { return Some(provider.clone()) };
@@ -104,7 +102,6 @@ pub fn refused_option(options: &Map<String, Value>) -> Option<String> {
 
 impl Parameters {
     /// What the model thinks is asked for and shown.
-    #[must_use]
     pub fn shows_reasoning(&self) -> bool {
         self.show_reasoning != Some(ShowReasoning::None)
     }
@@ -299,19 +296,16 @@ pub struct Definitions {
 
 impl Definitions {
     /// The agent of an id or slug; ids in any case.
-    #[must_use]
     pub fn agent(&self, name: &str) -> Option<&Agent> {
         self.agents.get(&name.to_ascii_lowercase())
     }
 
     /// The stored tool of an id or slug; ids in any case.
-    #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Value> {
         self.tools.get(&name.to_ascii_lowercase())
     }
 
     /// The MCP server of an id or slug; ids in any case.
-    #[must_use]
     pub fn mcp_server(&self, name: &str) -> Option<&Value> {
         self.mcp_servers.get(&name.to_ascii_lowercase())
     }

@@ -54,14 +54,7 @@ impl Arguments {
         self.0.iter().map(|(name, argument)| Some((name.clone(), argument.fill(state, system, left)?))).collect()
     }
 
-    /// Has no fields.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The templates in it, with the dotted path of each.
-    #[must_use]
     pub fn templates(&self) -> Vec<(String, &Template)> {
         let mut found = Vec::new();
         for (name, argument) in &self.0 {
@@ -71,7 +64,6 @@ impl Arguments {
     }
 
     /// The state paths that it reads.
-    #[must_use]
     pub fn paths(&self) -> Vec<&Path> {
         let mut found = Vec::new();
         for (_, argument) in &self.0 {

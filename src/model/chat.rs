@@ -104,7 +104,6 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// About the bytes of its arguments; cheap to say.
-    #[must_use]
     pub fn arguments_weight(&self) -> u64 {
         super::event::weight_of(&self.arguments) as u64
     }

@@ -33,7 +33,6 @@ static INPUT: std::sync::LazyLock<Path> = std::sync::LazyLock::new(|| Path::key(
 
 impl Plan {
     /// What a node reads, with the fixed arguments of the tools and the instructions of the specialists that are bound to it.
-    #[must_use]
     pub fn reads(&self, at: NodeIndex) -> Reads {
         let node = &self.node(at).node;
         let mut reads = Reads { paths: Vec::new(), or_input: falls_back(node).cloned() };
@@ -112,7 +111,6 @@ fn sends_files(node: &Node) -> bool {
 }
 
 /// SHA-256 in hex of the canonical JSON of what is read.
-#[must_use]
 pub fn input_hash(reads: &Reads, state: &State) -> String {
     let values: BTreeMap<&str, &Value> =
         reads.of(state).map(|path| (path.source(), state.lookup(path).unwrap_or(&Value::Null))).collect();

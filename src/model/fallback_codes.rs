@@ -19,7 +19,6 @@ impl Reach {
     }
 
     /// Whether another model may do better after a call that failed with a code.
-    #[must_use]
     pub fn is_helped_by(self, other: Self, code: FaultCode) -> bool {
         let larger = |own: Option<u64>, other: Option<u64>| own.zip(other).is_some_and(|(own, other)| other > own);
         let window = code == FaultCode::ContextOverflow && larger(self.window, other.window);
@@ -29,7 +28,6 @@ impl Reach {
 }
 
 /// The call failed for a reason that another provider does not share.
-#[must_use]
 pub const fn is_about_the_provider(code: FaultCode) -> bool {
     matches!(
         code,

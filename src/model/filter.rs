@@ -8,26 +8,18 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default)]
 pub struct Filter(Vec<(String, Operator, Value)>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    In,
-    Greater,
-    AtLeast,
-    Less,
-    AtMost,
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Operator {
+        Equal = "eq",
+        NotEqual = "ne",
+        In = "in",
+        Greater = "gt",
+        AtLeast = "gte",
+        Less = "lt",
+        AtMost = "lte",
+    }
 }
-
-const OPERATORS: [(&str, Operator); 7] = [
-    ("eq", Operator::Equal),
-    ("ne", Operator::NotEqual),
-    ("in", Operator::In),
-    ("gt", Operator::Greater),
-    ("gte", Operator::AtLeast),
-    ("lt", Operator::Less),
-    ("lte", Operator::AtMost),
-];
 
 impl Filter {
     /// Reads `{key: value}` and `{key: {operator: value}}`.
@@ -42,27 +34,24 @@ impl Filter {
                 continue;
             };
             for (name, value) in operators {
-                let found = OPERATORS.iter().find(|(known, _)| known == name);
-                let Some((_, operator)) = found else {
+                let Some(operator) = Operator::named(name) else {
                     return Err((key.clone(), format!("`{name}` is no operator; use eq, ne, in, gt, gte, lt or lte")));
                 };
-                if *operator == Operator::In && !value.is_array() {
+                if operator == Operator::In && !value.is_array() {
                     return Err((key.clone(), "`in` wants a list of values".to_owned()));
                 }
-                rules.push((key.clone(), *operator, value.clone()));
+                rules.push((key.clone(), operator, value.clone()));
             }
         }
         Ok(Self(rules))
     }
 
     /// Asks for nothing.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Does this metadata fit?
-    #[must_use]
     pub fn fits(&self, metadata: &Value) -> bool {
         self.0.iter().all(|(key, operator, wanted)| holds(metadata.get(key).unwrap_or(&Value::Null), *operator, wanted))
     }

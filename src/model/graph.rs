@@ -21,8 +21,6 @@ pub const TOOLSET_HANDLE: &str = "toolset";
 /// A graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Its version.
-    pub version: i64,
     /// Its nodes, notes among them.
     pub nodes: Vec<GraphNode>,
     /// Its edges.
@@ -61,85 +59,36 @@ pub struct Edge {
 
 impl Edge {
     /// Does it only lend a tool, and carries no control?
-    #[must_use]
     pub fn is_binding(&self) -> bool {
         &*self.target_handle == TOOLS_HANDLE
     }
 }
 
-/// The type of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are the node types of the contract")]
-pub enum NodeKind {
-    Start,
-    Stop,
-    Agent,
-    Llm,
-    Rag,
-    Tool,
-    Mcp,
-    Human,
-    Fork,
-    Join,
-    Loop,
-    SetState,
-    Condition,
-    Note,
-}
-
-impl NodeKind {
-    /// Every type, in the order of the contract.
-    pub const ALL: [Self; 14] = [
-        Self::Start,
-        Self::Stop,
-        Self::Agent,
-        Self::Llm,
-        Self::Rag,
-        Self::Tool,
-        Self::Mcp,
-        Self::Human,
-        Self::Fork,
-        Self::Join,
-        Self::Loop,
-        Self::SetState,
-        Self::Condition,
-        Self::Note,
-    ];
-
-    /// As it is written in graphs and events.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Stop => "stop",
-            Self::Agent => "agent",
-            Self::Llm => "llm",
-            Self::Rag => "rag",
-            Self::Tool => "tool",
-            Self::Mcp => "mcp",
-            Self::Human => "human",
-            Self::Fork => "fork",
-            Self::Join => "join",
-            Self::Loop => "loop",
-            Self::SetState => "set_state",
-            Self::Condition => "condition",
-            Self::Note => "note",
-        }
-    }
-
-    /// The type of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+named! {
+    /// The type of a node.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[expect(missing_docs, reason = "the names are the node types of the contract")]
+    pub enum NodeKind {
+        Start = "start",
+        Stop = "stop",
+        Agent = "agent",
+        Llm = "llm",
+        Rag = "rag",
+        Tool = "tool",
+        Mcp = "mcp",
+        Human = "human",
+        Fork = "fork",
+        Join = "join",
+        Loop = "loop",
+        SetState = "set_state",
+        Condition = "condition",
+        Note = "note",
     }
 }
 
 impl Graph {
     /// Reads a graph that can be run or shown: every node and edge is understood.
     /// Whether it makes sense as a whole is for `check`.
-    ///
-    /// # Errors
-    /// What is not understood.
     pub fn parse(value: &Value) -> Result<Self, Vec<Issue>> {
         let issues = check::shape(value);
         if issues.is_empty() { Ok(Self::read(value)) } else { Err(issues) }
@@ -160,7 +109,7 @@ impl Graph {
         for edge in list(&json, "edges") {
             edges.extend(read_edge(edge, &known));
         }
-        Self { version: json.get("version").and_then(Value::as_i64).unwrap_or(VERSION), nodes, edges, json }
+        Self { nodes, edges, json }
     }
 
     /// The data of a node as it was given.
@@ -169,7 +118,6 @@ impl Graph {
     }
 
     /// The graph as JSON: as it was given, with missing edge ids, handles and empty parts filled in.
-    #[must_use]
     pub const fn to_json(&self) -> &Value {
         &self.json
     }
@@ -177,7 +125,6 @@ impl Graph {
 
 impl GraphNode {
     /// What people know it by: its title, else its id.
-    #[must_use]
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.id)
     }

@@ -4,17 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::check::GraphLimits;
 use super::check::handles::{is_entered, source_handles};
-use super::condition::{OPERATORS, VALUE_TYPES};
+use super::condition::{Operator, VALUE_TYPES};
 use super::graph::{NodeKind, VERSION};
 use super::node::keys::{self, Key, KeyType, Words};
 use super::texts::text;
 
 /// The graph schema under the configured limits, labelled in their language.
-#[must_use]
 pub fn graph_schema(limits: &GraphLimits) -> Value {
     let types: Vec<Value> = NodeKind::ALL.into_iter().map(|kind| node_type(kind, limits)).collect();
-    let operators: Vec<Value> =
-        OPERATORS.iter().map(|(name, operator)| json!({"name": name, "value": operator.needs().as_str()})).collect();
+    let operator = |one: Operator| json!({"name": one.as_str(), "value": one.needs().as_str()});
+    let operators: Vec<Value> = Operator::ALL.into_iter().map(operator).collect();
     json!({"version": VERSION, "node_types": types, "connections": connections(), "operators": operators})
 }
 
@@ -108,7 +107,7 @@ fn bounds(holds: KeyType, limits: &GraphLimits) -> Vec<(&'static str, Value)> {
         KeyType::Number(min, max, _) => vec![("min", min.into()), ("max", max.into())],
         KeyType::Choice(words) => vec![("values", json!(words))],
         KeyType::TestWord(Words::Logic) => vec![("values", json!(["all", "any"]))],
-        KeyType::TestWord(Words::Operator) => vec![("values", OPERATORS.iter().map(|(name, _)| *name).collect())],
+        KeyType::TestWord(Words::Operator) => vec![("values", json!(Operator::ALL.map(Operator::as_str)))],
         KeyType::TestWord(Words::ValueType) => vec![("values", json!(VALUE_TYPES))],
         KeyType::Text
         | KeyType::Template

@@ -1,7 +1,6 @@
 //! Owns bytes as hexadecimal text.
 
 /// Two small digits for each byte.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
@@ -13,7 +12,6 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes of a text of so many pairs of digits; none for any other text.
-#[must_use]
 pub fn bytes<const LENGTH: usize>(hex: &str) -> Option<[u8; LENGTH]> {
     let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
     let mut bytes = [0; LENGTH];

@@ -58,7 +58,6 @@ impl fmt::Debug for Id {
 pub const LONGEST_SLUG: usize = 80;
 
 /// Whether this is a slug: lower-case words and digits with single hyphens between them.
-#[must_use]
 pub fn is_slug(text: &str) -> bool {
     text.len() <= LONGEST_SLUG
         && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
@@ -78,7 +77,6 @@ pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// `2026-11-20T20:39:54.123+00:00`.
-    #[must_use]
     pub fn rfc3339(self) -> String {
         String::from_utf8(self.written().to_vec()).unwrap_or_default()
     }
@@ -104,14 +102,12 @@ impl Timestamp {
     }
 
     /// The same in another zone: `2026-11-20T17:39:54.123-03:00`.
-    #[must_use]
     pub fn rfc3339_in(self, zone: &jiff::tz::TimeZone) -> String {
         let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_zoned(zone.clone());
         at.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
     }
 
     /// Milliseconds from `earlier` to this, not below zero.
-    #[must_use]
     pub fn since(self, earlier: Self) -> u64 {
         u64::try_from(self.0 - earlier.0).unwrap_or(0)
     }

@@ -19,7 +19,6 @@ const RUNTIMES: [&str; 20] = [
 ];
 
 /// Whether a variable may be set. `listed` are the operator's names; one that ends with `*` stands for all that begin so.
-#[must_use]
 pub fn may_be_set(name: &str, listed: &[String]) -> bool {
     let is_listed = |one: &String| one.strip_suffix('*').map_or(one == name, |start| !start.is_empty() && name.starts_with(start));
     if listed.iter().any(is_listed) || NAMES.contains(&name) || name.starts_with("LC_") {
@@ -31,7 +30,6 @@ pub fn may_be_set(name: &str, listed: &[String]) -> bool {
 }
 
 /// Whether a variable of this name can be set at all.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     name.len() <= 128 && name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())

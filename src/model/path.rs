@@ -53,25 +53,21 @@ impl Path {
     }
 
     /// The state key that it begins with.
-    #[must_use]
     pub fn root(&self) -> &str {
         &self.root
     }
 
     /// As it was written.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
     /// Is it a key alone?
-    #[must_use]
     pub fn is_key(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// What it leads to within the value of its key.
-    #[must_use]
     pub fn within<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.rest.iter().try_fold(value, |value, segment| segment.step(value))
     }
@@ -153,13 +149,11 @@ impl KeyPath {
     }
 
     /// The state key that it writes.
-    #[must_use]
     pub const fn root(&self) -> &Arc<str> {
         &self.root
     }
 
     /// The value of its key once `value` is written into `before`; missing or other parents become objects.
-    #[must_use]
     pub fn written(&self, before: Option<&Arc<Value>>, value: Arc<Value>) -> Arc<Value> {
         if self.rest.is_empty() {
             return value;

@@ -56,55 +56,46 @@ impl Plan {
     }
 
     /// The graph itself.
-    #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
     /// The node at a place, which must be one of this plan.
-    #[must_use]
     pub fn node(&self, at: NodeIndex) -> &GraphNode {
         &self.graph.nodes[at as usize]
     }
 
     /// The place of a node.
-    #[must_use]
     pub fn find(&self, id: &str) -> Option<NodeIndex> {
         self.places.get(id).copied()
     }
 
     /// The node that the start leads to.
-    #[must_use]
     pub const fn entry(&self) -> Option<NodeIndex> {
         self.entry
     }
 
     /// The node that a handle leads to.
-    #[must_use]
     pub fn next(&self, at: NodeIndex, handle: &str) -> Option<NodeIndex> {
         self.exits.get(at as usize)?.iter().find(|(name, _)| &**name == handle).map(|(_, next)| *next)
     }
 
     /// The branches of a fork, in declaration order.
-    #[must_use]
     pub fn branches(&self, fork: NodeIndex) -> &[Branch] {
         self.branches.get(fork as usize).map_or(&[], |branches| branches)
     }
 
     /// The join that is paired with a fork.
-    #[must_use]
     pub fn join_of(&self, fork: NodeIndex) -> Option<NodeIndex> {
         self.joins.get(fork as usize).copied().flatten()
     }
 
     /// Can a loop node be reached from a node over control edges? From itself it can.
-    #[must_use]
     pub fn reaches_loop(&self, from: NodeIndex, loop_node: NodeIndex) -> bool {
         self.towards.get(&loop_node).is_some_and(|reaching| reaching.get(from as usize) == Some(&true))
     }
 
     /// The nodes that lend their tools to an agent, in the order of the edges.
-    #[must_use]
     pub fn tool_bindings(&self, agent: NodeIndex) -> &[NodeIndex] {
         self.bindings.get(agent as usize).map_or(&[], |bindings| bindings)
     }

@@ -23,7 +23,6 @@ const BEGINNINGS: [&str; 14] = [
 ];
 
 /// Does a text name a secret: `secret:NAME`?
-#[must_use]
 pub fn is_reference(text: &str) -> bool {
     text.strip_prefix("secret:").is_some_and(|name| {
         name.len() <= 64
@@ -33,7 +32,6 @@ pub fn is_reference(text: &str) -> bool {
 }
 
 /// Does the value of a named header look like a secret that is written out?
-#[must_use]
 pub fn looks_written_out(name: &str, value: &str) -> bool {
     if value.trim().is_empty() || is_reference(value) {
         return false;

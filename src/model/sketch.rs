@@ -9,9 +9,6 @@ use super::template_text::System;
 use super::{Id, Timestamp};
 
 /// The graph that a text sketches.
-///
-/// # Errors
-/// Where the text could not be read.
 pub fn graph(text: &str) -> Result<Value, String> {
     let mut sketch = Sketch { rest: text, nodes: Map::new(), edges: Vec::new() };
     sketch.skip(true);
@@ -144,7 +141,6 @@ fn members(rest: &mut &str, close: char, mut member: impl FnMut(&mut &str) -> Re
 }
 
 /// System keys that never change.
-#[must_use]
 pub fn system() -> System {
     System { thread_id: Id(uuid::Uuid::nil()), now: Timestamp(0), timezone: jiff::tz::TimeZone::UTC, locale: "en".into() }
 }

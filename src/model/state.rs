@@ -12,7 +12,6 @@ use super::path::Path;
 pub const MAX_DEPTH: u32 = 96;
 
 /// Is a key one of the engine's own, which never leave it?
-#[must_use]
 pub fn is_internal(key: &str) -> bool {
     key.starts_with("__")
 }
@@ -55,13 +54,11 @@ impl State {
     }
 
     /// The value of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Arc<Value>> {
         self.slots.get(key).map(|slot| &slot.value)
     }
 
     /// About how long the JSON of a key's value is.
-    #[must_use]
     pub fn size_of(&self, key: &str) -> usize {
         self.slots.get(key).map_or(0, |slot| slot.bytes)
     }
@@ -85,7 +82,6 @@ impl State {
     }
 
     /// What a path leads to.
-    #[must_use]
     pub fn lookup(&self, path: &Path) -> Option<&Value> {
         path.within(self.get(path.root())?)
     }
@@ -96,14 +92,12 @@ impl State {
     }
 
     /// The state as an object, with or without the engine's own keys.
-    #[must_use]
     pub fn to_json(&self, internal: bool) -> Map<String, Value> {
         let shown = self.iter().filter(|(key, _)| internal || !is_internal(key));
         shown.map(|(key, value)| (key.to_string(), (**value).clone())).collect()
     }
 
     /// About how long its compact JSON is.
-    #[must_use]
     pub const fn size_bytes(&self) -> usize {
         self.bytes + 2
     }
@@ -145,7 +139,6 @@ impl State {
     }
 
     /// The keys whose values differ from those of an earlier state.
-    #[must_use]
     pub fn diff_from(&self, start: &Self) -> Change {
         let changed = self.slots.iter().filter(|(key, slot)| start.slots.get(*key) != Some(*slot));
         changed.map(|(key, slot)| (Arc::clone(key), Arc::clone(&slot.value))).collect()
@@ -168,13 +161,11 @@ fn within(bytes: usize, depth: u32, limit_kb: u64) -> Result<(), Fault> {
 }
 
 /// Is a value nested so deeply that a log with it could not be read back?
-#[must_use]
 pub fn is_too_deep(value: &Value) -> bool {
     measure(value).1 > MAX_DEPTH
 }
 
 /// How deeply a value is nested; 0 for one that holds no others.
-#[must_use]
 pub fn depth_of(value: &Value) -> u32 {
     measure(value).1
 }

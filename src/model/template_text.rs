@@ -80,19 +80,11 @@ impl Template {
     }
 
     /// As it was written.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Says nothing, whatever the state is.
-    #[must_use]
-    pub fn is_blank_static(&self) -> bool {
-        self.source.trim().is_empty()
-    }
-
     /// Has no placeholder.
-    #[must_use]
     pub fn is_static(&self) -> bool {
         self.paths().next().is_none()
     }
@@ -106,7 +98,6 @@ impl Template {
     }
 
     /// Would it render to nothing but blanks?
-    #[must_use]
     pub fn is_blank(&self, state: &State) -> bool {
         let mut left = INSERTED;
         self.pieces.iter().all(|piece| match piece {
@@ -121,7 +112,6 @@ impl Template {
     }
 
     /// The text with every placeholder replaced, in one pass.
-    #[must_use]
     pub fn render(&self, state: &State, system: &System) -> String {
         let mut left = INSERTED;
         let mut out = String::with_capacity(self.fixed);
@@ -163,7 +153,6 @@ fn takes<'t>(left: &mut usize, text: &'t str) -> Option<&'t str> {
 }
 
 /// Does a path read one of the `__studio_*` keys that every step has?
-#[must_use]
 pub fn is_system(path: &Path) -> bool {
     path.is_key() && matches!(path.root(), "__studio_thread_id" | "__studio_now" | "__studio_timezone" | "__studio_locale")
 }
@@ -186,7 +175,6 @@ fn value_text<'s>(path: &Path, state: &'s State, system: &'s System) -> Cow<'s, 
 }
 
 /// A value as templates show it.
-#[must_use]
 pub fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => "".into(),

@@ -40,15 +40,6 @@ impl Locale {
         }
     }
 
-    /// As it is configured.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::En => "en",
-            Self::PtBr => "pt_BR",
-        }
-    }
-
     fn catalog(self) -> &'static Catalog {
         match self {
             Self::En => &EN,
@@ -57,26 +48,7 @@ impl Locale {
     }
 }
 
-/// The words of one language.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Texts(pub Locale);
-
-impl Texts {
-    /// The words of a configured language; English when it is not one of the studio's.
-    #[must_use]
-    pub fn new(locale: &str) -> Self {
-        Self(Locale::named(locale).unwrap_or_default())
-    }
-
-    /// The text of a key, with each `{name}` replaced once.
-    #[must_use]
-    pub fn text(self, key: &str, values: &[(&str, &str)]) -> String {
-        text(self.0, key, values)
-    }
-}
-
 /// The text of a key, with each `{name}` replaced once. An unknown key is its own text.
-#[must_use]
 pub fn text(locale: Locale, key: &str, values: &[(&str, &str)]) -> String {
     let catalog = locale.catalog();
     let Some(text) = catalog.get(key).or_else(|| EN.get(key)) else { return key.to_owned() };

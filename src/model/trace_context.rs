@@ -53,7 +53,6 @@ impl TraceContext {
     }
 
     /// As `traceparent` says it.
-    #[must_use]
     pub fn parent(&self) -> String {
         self.to_string()
     }
@@ -62,12 +61,6 @@ impl TraceContext {
     pub fn members(&self) -> impl Iterator<Item = (&'static str, String)> {
         let state = self.state.as_deref().map(|state| ("tracestate", state.to_owned()));
         std::iter::once(("traceparent", self.parent())).chain(state)
-    }
-
-    /// About the bytes that it takes.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        LENGTH + self.state.as_deref().map_or(0, str::len)
     }
 }
 

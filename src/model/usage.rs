@@ -21,7 +21,6 @@ pub struct Usage {
 
 impl Usage {
     /// Nothing was used.
-    #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }

@@ -29,7 +29,6 @@ pub(super) fn langfuse(host: Option<&str>) -> String {
     format!("{}/api/public/otel{TRACES}", with_scheme(host.unwrap_or(LANGFUSE)))
 }
 
-/// Inspector's address.
 pub(super) fn inspector(url: Option<&str>) -> String {
     with_scheme(url.unwrap_or(INSPECTOR))
 }

@@ -12,7 +12,6 @@ use crate::model::usage::Usage;
 /// The version of its ingestion that this speaks.
 pub(super) const INGESTION: &str = "4";
 
-/// Its own attributes of a piece.
 pub(super) fn attributes(piece: &Piece, content: bool) -> Vec<Attribute> {
     let run = &piece.run;
     let mut found = vec![

@@ -51,19 +51,16 @@ impl Observer {
     }
 
     /// A system is configured.
-    #[must_use]
     pub fn watches(&self) -> bool {
         !self.targets.is_empty()
     }
 
     /// A system receives content: texts of models, tools and people.
-    #[must_use]
     pub fn wants_content(&self) -> bool {
         self.content
     }
 
     /// Spans are sent in OpenTelemetry's form, so a call can pass its span on as parent.
-    #[must_use]
     pub fn traces(&self) -> bool {
         self.traces
     }
@@ -107,7 +104,6 @@ impl Observer {
     }
 
     /// What became of the pieces so far, for each configured system.
-    #[must_use]
     pub fn counts(&self) -> Value {
         self.all().map(|target| json!(target.counts())).collect()
     }

@@ -13,6 +13,7 @@ use crate::model::{Id, Timestamp};
 
 /// What is the same for all pieces of one attempt of a run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct RunFacts {
     /// The run: the trace of its pieces.
     pub run: Id,
@@ -22,15 +23,11 @@ pub struct RunFacts {
     pub started: Timestamp,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
-    /// Its name.
     pub name: String,
-    /// The thread.
     pub thread: Id,
     /// The user's id as the host gave it.
     pub user: Option<String>,
-    /// The tenant.
     pub tenant: Arc<str>,
     /// The span of the host that it was started in: the run belongs to its trace then, else the run is one itself.
     pub began_in: Option<Arc<TraceContext>>,
@@ -38,7 +35,6 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// The trace that its pieces are in.
-    #[must_use]
     pub fn trace(&self) -> u128 {
         self.began_in.as_ref().map_or_else(|| self.run.0.as_u128(), |span| span.trace)
     }
@@ -110,8 +106,8 @@ pub enum Content {
 
 /// One measured piece of a run.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Piece {
-    /// Its run.
     pub run: Arc<RunFacts>,
     /// Its id within the run.
     pub id: u64,
@@ -121,17 +117,14 @@ pub struct Piece {
     pub work: Work,
     /// What it was done with: a model, a tool, a node, an agent, a workflow.
     pub name: String,
-    /// The node.
     pub node: Option<Arc<str>>,
     /// When it began.
     pub started: Timestamp,
-    /// When it ended.
     pub ended: Timestamp,
     /// How it ended.
     pub end: End,
     /// What it took.
     pub usage: Option<Usage>,
-    /// In which currency.
     pub currency: Arc<str>,
     /// Of a model or an embedding.
     pub provider: Option<String>,
@@ -164,13 +157,11 @@ pub struct Piece {
 }
 
 /// The id of a span: the half of its UUID that is unique.
-#[must_use]
 pub fn span_id(id: Id) -> u64 {
     id.0.as_u64_pair().1
 }
 
 /// The id of the piece that is an attempt of a run.
-#[must_use]
 pub fn root_id(run: Id, attempt: u32) -> u64 {
     let (high, low) = run.0.as_u64_pair();
     high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -184,7 +175,6 @@ const MOST_WORDS: usize = 8 << 10;
 
 impl Piece {
     /// Why it failed: its code, and a text. The text of a tool is sent only to systems that receive content.
-    #[must_use]
     pub fn failure(&self, content: bool) -> Option<(&str, &str)> {
         let End::Failed { code, message } = &self.end else { return None };
         // The words of such a failure are those of a tool.
@@ -200,7 +190,6 @@ impl Piece {
     }
 
     /// About how much memory it takes.
-    #[must_use]
     pub fn size(&self) -> usize {
         let said = match &self.said {
             None => 0,

@@ -9,7 +9,6 @@ static DEMO: LazyLock<Option<Script>> = LazyLock::new(|| {
 });
 
 /// The script of model `demo`; the rules are checked by a test.
-#[must_use]
 pub fn script() -> Option<&'static Script> {
     DEMO.as_ref()
 }

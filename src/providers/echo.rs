@@ -3,13 +3,11 @@
 use crate::model::chat::{Message, Role};
 
 /// The answer of model `echo`.
-#[must_use]
 pub fn answer(messages: &[Message]) -> String {
     format!("You said: {}", last_user(messages))
 }
 
 /// The text of the last user message.
-#[must_use]
 pub fn last_user(messages: &[Message]) -> &str {
     messages.iter().rev().find(|message| message.role == Role::User).map_or("", |message| &message.content)
 }

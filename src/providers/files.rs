@@ -107,7 +107,6 @@ pub(super) fn content(message: &Message, media: &[Media], text_part: fn(&str) ->
     text.into_iter().chain(parts).collect()
 }
 
-/// The kind of a file.
 pub(super) fn kind(file: &Media) -> Kind {
     File(file).kind()
 }
@@ -131,7 +130,6 @@ impl<'a> File<'a> {
         &self.0.mime_type
     }
 
-    /// Its name.
     pub(super) fn name(self) -> &'a str {
         self.0.name.as_deref().unwrap_or("file")
     }

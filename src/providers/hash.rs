@@ -32,7 +32,6 @@ impl Provider for Hash {
 }
 
 /// The vector of a text; all zeros when it has no words.
-#[must_use]
 pub fn embed(text: &str) -> Vec<f32> {
     let lower = text.to_lowercase();
     let mut vector = vec![0.0; DIMENSIONS];

@@ -60,7 +60,6 @@ pub struct TimeLimits {
 
 impl TimeLimits {
     /// When a call that begins now must be over.
-    #[must_use]
     pub fn until(&self) -> Instant {
         after(self.total)
     }
@@ -148,9 +147,6 @@ impl Outbound {
     }
 
     /// Asks for anything at all, without a credential; any answer will do.
-    ///
-    /// # Errors
-    /// Why nothing answered.
     pub async fn reach(&self, url: &str) -> Result<u16, String> {
         let lane = self.lane().map_err(|failure| failure.fault.message)?;
         let answer = lane.client.get(url).timeout(CONNECT).send().await;
@@ -163,9 +159,6 @@ impl Outbound {
     }
 
     /// Posts a form and reads a short answer: its status and its text.
-    ///
-    /// # Errors
-    /// Why nothing answered.
     pub(super) async fn form(&self, url: &str, form: String) -> Result<(u16, Vec<u8>), String> {
         let lane = self.lane().map_err(|failure| failure.fault.message)?;
         let call = lane.client.post(url).header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded").timeout(CONNECT).body(form);
@@ -370,9 +363,6 @@ impl Answer {
     }
 
     /// The whole answer.
-    ///
-    /// # Errors
-    /// As `next`.
     pub async fn whole(mut self) -> Result<Bytes, ProviderFailure> {
         let mut whole = BytesMut::new();
         while let Some(piece) = self.next().await? {

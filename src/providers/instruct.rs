@@ -5,13 +5,11 @@ use serde_json::Value;
 use crate::model::chat::{Message, Role};
 
 /// The sentence that asks for JSON of a schema.
-#[must_use]
 pub fn schema_instruction(schema: &Value) -> String {
     format!("Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{schema}")
 }
 
 /// The messages with the schema added to the system prompt.
-#[must_use]
 pub fn with_schema(messages: &[Message], schema: &Value) -> Vec<Message> {
     let mut messages = messages.to_vec();
     let instruction = schema_instruction(schema);
@@ -23,7 +21,6 @@ pub fn with_schema(messages: &[Message], schema: &Value) -> Vec<Message> {
 }
 
 /// All system messages in one text, for families that send them separately; with the schema if it is part of the instructions.
-#[must_use]
 pub fn instructions(messages: &[Message], schema: Option<&Value>) -> String {
     let system = messages.iter().filter(|message| message.role == Role::System && !message.content.trim().is_empty());
     let texts = system.map(|message| message.content.clone()).chain(schema.map(schema_instruction));

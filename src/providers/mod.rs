@@ -167,7 +167,6 @@ impl ChatRequest {
     }
 
     /// What is known of the model behind a kind of provider.
-    #[must_use]
     pub fn facts(&self, kind: &str) -> Arc<Facts> {
         self.facts.clone().unwrap_or_else(|| registry_of_models::find(kind, &self.model).facts)
     }
@@ -287,7 +286,6 @@ pub enum Finish {
 
 impl Finish {
     /// As it is reported.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",

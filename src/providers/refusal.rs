@@ -29,7 +29,6 @@ impl Refused {
 }
 
 /// What an answer with an error status says.
-#[must_use]
 pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Refused {
     let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let told = ErrorBody::of(&json);
@@ -46,21 +45,18 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
 }
 
 /// The request was refused because it asked for a stream.
-#[must_use]
 pub fn of_streams(failure: &ProviderFailure) -> bool {
     let text = || failure.fault.message.to_lowercase();
     failure.fault.code == FaultCode::ProviderBadRequest && UNSTREAMED.iter().any(|mark| text().contains(mark))
 }
 
 /// The request was refused because it asked for a summary of what the model thinks: not every account and model has them.
-#[must_use]
 pub fn of_summaries(failure: &ProviderFailure) -> bool {
     let text = failure.fault.message.to_lowercase();
     failure.fault.code == FaultCode::ProviderBadRequest && SUMMARIES.iter().any(|mark| text.contains(mark))
 }
 
 /// The request was refused because of thoughts that are sent back behind another beginning than they came after.
-#[must_use]
 pub fn of_bound_thoughts(failure: &ProviderFailure) -> bool {
     failure.fault.code == FaultCode::ProviderBadRequest && failure.fault.message.contains(BOUND)
 }
@@ -74,7 +70,6 @@ pub fn of_sealed_thoughts(failure: &ProviderFailure) -> bool {
 }
 
 /// Reads an error inside an answer; `error` is its object.
-#[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
     let (status, told) = inside(error);
     let text = told.text.clone().unwrap_or_else(|| error.to_string());
@@ -82,7 +77,6 @@ pub fn read_inside(error: &Value) -> ProviderFailure {
 }
 
 /// What an error says that comes before anything else of an answer: it is as good as an error status.
-#[must_use]
 pub fn read_opening(error: &Value, headers: &HeaderMap, now: Timestamp) -> Refused {
     let (status, told) = inside(error);
     let wait = wait(headers, now).or_else(|| wait_inside(&json!({ "error": error })));

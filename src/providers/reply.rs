@@ -23,7 +23,6 @@ pub(super) fn too_many_calls() -> ProviderFailure {
 /// The parts of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Its text.
     pub(super) text: String,
     /// The calls that it asks for.
     pub(super) calls: Vec<ToolCall>,
@@ -175,7 +174,6 @@ fn rounded(value: &Value) -> Option<u64> {
 /// More than any call costs: such a report is not believed.
 const DEAREST: f64 = 100_000.0;
 
-/// An amount of dollars.
 #[expect(clippy::cast_possible_truncation, reason = "the bound is far below what fits")]
 pub(super) fn dollars(value: &Value) -> Option<Picos> {
     let amount = value.as_f64().filter(|amount| (0.0..DEAREST).contains(amount))?;

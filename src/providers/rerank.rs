@@ -51,7 +51,6 @@ pub(super) fn read(body: &[u8], texts: usize) -> Result<Ranking, ProviderFailure
     order(&vectors::parse(body)?, texts)
 }
 
-/// The order in an answer.
 pub(super) fn order(answer: &Value, texts: usize) -> Result<Ranking, ProviderFailure> {
     let count = |path: &[&str]| reply::count(answer, path);
     // Cohere bills searches and reports their number: each counts as one token. It bills some models by tokens.

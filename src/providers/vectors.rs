@@ -62,7 +62,6 @@ impl Batches {
         &rest[..count]
     }
 
-    /// All of them.
     pub(super) fn all(self) -> Embeddings {
         Embeddings { vectors: self.vectors, tokens: self.tokens }
     }

@@ -61,7 +61,6 @@ impl Masker {
         self.0.is_empty()
     }
 
-    /// Masks a text.
     pub(crate) fn text(&self, text: &mut String) {
         for secret in &self.0 {
             if text.len() >= secret.0.len() && text.contains(&*secret.0) {

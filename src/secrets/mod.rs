@@ -62,7 +62,6 @@ impl Secrets {
     }
 
     /// The host gives tokens to MCP servers that want authorization.
-    #[must_use]
     pub fn gives_tokens(&self) -> bool {
         self.host.answers(HostOp::McpAuthorize)
     }

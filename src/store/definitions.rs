@@ -7,47 +7,32 @@ use super::error::StoreError;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::list::pattern;
 
-/// Kinds of definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum DefinitionKind {
-    Agent,
-    Workflow,
-    Tool,
-    McpServer,
-    KnowledgeBase,
-}
-
-impl DefinitionKind {
-    /// As it is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Workflow => "workflow",
-            Self::Tool => "tool",
-            Self::McpServer => "mcp_server",
-            Self::KnowledgeBase => "knowledge_base",
-        }
+named! {
+    /// Kinds of definitions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum DefinitionKind {
+        Agent = "agent",
+        Workflow = "workflow",
+        Tool = "tool",
+        McpServer = "mcp_server",
+        KnowledgeBase = "knowledge_base",
     }
 }
 
 /// A definition.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct DefinitionRow {
-    /// Its id.
     pub id: Id,
     /// Unique in its tenant and kind.
     pub slug: String,
-    /// Its name.
     pub name: String,
     /// From 1, grows with each change.
     pub revision: i64,
     /// `studio`, `template`, `code` or `host`.
     pub source: String,
-    /// When.
     pub created_at: Timestamp,
-    /// When.
     pub updated_at: Timestamp,
     /// The rest, as JSON.
     pub body: Value,
@@ -222,15 +207,6 @@ pub fn list(
         ),
         params![tenant, kind.as_str(), after.unwrap_or(i64::MAX), q.as_ref(), limit as u64],
         of_row,
-    )
-}
-
-/// Slugs of a kind that are `slug` or begin with `slug-`: what a new slug must differ from.
-pub fn slugs_like(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, slug: &str) -> Result<Vec<String>, StoreError> {
-    tx.query(
-        "SELECT slug FROM #definitions WHERE tenant = $1 AND kind = $2 AND (slug = $3 OR (slug >= $4 AND slug < $5))",
-        params![tenant, kind.as_str(), slug, &format!("{slug}-"), &format!("{slug}.")],
-        |row| Ok(row.text(0)?.to_owned()),
     )
 }
 

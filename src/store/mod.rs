@@ -136,7 +136,6 @@ impl Store {
     }
 
     /// The migrations as this database runs them: the name of a file and its SQL, oldest first.
-    #[must_use]
     pub fn migrations(&self) -> Vec<(&'static str, String)> {
         db::migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
     }
@@ -173,9 +172,6 @@ impl Store {
     }
 
     /// The same, in order with other writes of a run.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub async fn write_of<T: Send + 'static>(
         &self,
         of: Id,
@@ -187,9 +183,6 @@ impl Store {
     }
 
     /// Writes what keeps leases: other writes that are held up do not hold it up, where that can be.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub(crate) async fn keep<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -215,21 +208,16 @@ impl Store {
     }
 
     /// Whether notifications of other processes are received.
-    #[must_use]
     pub fn has_notifications(&self) -> bool {
         self.0.threads.has_notifications()
     }
 
     /// From here on [`Store::time`] is that of all who share the database, also when nothing was asked of it before.
-    ///
-    /// # Errors
-    /// The database.
     pub async fn know_time(&self) -> Result<(), StoreError> {
         if self.0.threads.knows_time() { Ok(()) } else { self.read(|_| Ok(())).await }
     }
 
     /// The clock of leases: the server's if there is one, else the host's.
-    #[must_use]
     pub fn time(&self, host: Timestamp) -> Timestamp {
         self.0.threads.time().unwrap_or(host)
     }

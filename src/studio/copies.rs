@@ -19,9 +19,6 @@ impl Studio {
 
     /// Puts queued runs and runs at work to rest, in a database that was copied or restored by other means. The next worker ends them, and a retry
     /// goes on with them. How many.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn put_runs_to_rest(&self) -> Result<u64> {
         self.writing(|tx| Ok(queue::put_to_rest(tx)?)).await
     }

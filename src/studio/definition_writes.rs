@@ -26,9 +26,7 @@ pub(in crate::studio) struct Writer {
 pub(crate) struct Origin {
     /// `studio`, `template` or `code`.
     pub(crate) source: &'static str,
-    /// The template.
     pub(crate) template_id: Option<String>,
-    /// The class.
     pub(crate) class_path: Option<String>,
 }
 
@@ -38,7 +36,6 @@ impl Origin {
 }
 
 impl Writer {
-    /// Stores a new definition.
     pub(in crate::studio) fn insert(
         &self,
         tx: &mut Tx<'_>,

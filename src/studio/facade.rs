@@ -136,7 +136,6 @@ impl Studio {
     }
 
     /// The configuration.
-    #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.world.config
     }
@@ -152,7 +151,6 @@ impl Studio {
     }
 
     /// The dependencies of the engine.
-    #[must_use]
     pub fn world(&self) -> &Arc<World> {
         &self.0.world
     }

@@ -56,7 +56,6 @@ impl ListQuery {
     }
 
     /// Is a further part wanted?
-    #[must_use]
     pub fn includes(&self, part: &str) -> bool {
         self.include.iter().any(|wanted| wanted == part)
     }
@@ -78,7 +77,6 @@ fn limit(text: &str) -> Result<usize> {
 }
 
 /// A key as a cursor.
-#[must_use]
 pub fn seal(key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("1{key}"))
 }
@@ -110,7 +108,6 @@ impl Page {
     }
 
     /// As it is answered.
-    #[must_use]
     pub fn into_json(self) -> Value {
         json!({"data": self.data, "next_cursor": self.next_cursor})
     }
@@ -155,7 +152,6 @@ impl WrittenPage {
     }
 
     /// As it is answered, read.
-    #[must_use]
     pub fn into_json(self) -> Value {
         serde_json::from_slice(&self.into_bytes()).unwrap_or_default()
     }

@@ -26,7 +26,6 @@ pub use crate::studio::definitions::providers_and_models::ModelQuery;
 pub use crate::studio::definitions::resource::Resource;
 pub use crate::studio::runs::run_lists::RunsQuery;
 pub use crate::studio::runs::standing::{NamedTurn, Standing, Turns};
-pub use crate::studio::runs::summaries::{add_usage, run_summary};
 pub use crate::studio::runs::traces::TraceQuery;
 pub use crate::studio::runs::work::Stop;
 pub use crate::studio::threads::attachments::{Section, StoredFile, Upload};

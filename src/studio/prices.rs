@@ -15,9 +15,6 @@ use crate::model::prices::PriceTable;
 const PRICES: u64 = 16 << 20;
 
 /// What a file of prices holds.
-///
-/// # Errors
-/// Why it cannot be read.
 pub(super) fn price_file(path: &Path) -> std::result::Result<Value, String> {
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(PRICES + 1).read_to_end(&mut text)).map_err(|error| error.to_string())?;

@@ -57,17 +57,11 @@ impl Studio {
     }
 
     /// How much `purge` would remove now.
-    ///
-    /// # Errors
-    /// As [`Studio::time_of_purge`].
     pub async fn purgeable(&self) -> Result<Purged> {
         self.purgeable_at(self.time_of_purge(false).await?).await
     }
 
     /// How much a purge would remove at a time.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn purgeable_at(&self, now: Timestamp) -> Result<Purged> {
         let keep = self.retention();
         self.reading(move |tx| Ok(retention::count(tx, &keep, now)?)).await
@@ -84,9 +78,6 @@ impl Studio {
     }
 
     /// The same, with a progress report after each transaction.
-    ///
-    /// # Errors
-    /// As above.
     pub async fn purge_telling(&self, stop: CancellationToken, report: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
         self.purge_at(self.time_of_purge(false).await?, stop, report).await
     }
@@ -247,9 +238,6 @@ impl Studio {
     }
 
     /// Removes the node checkpoints of one run. How many there were.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn purge_checkpoints_of(&self, scope: &Scope, run: &str) -> Result<u64> {
         self.must_know_run(scope, run).await?;
         let (tenant, run) = (Arc::clone(&scope.tenant), crate::studio::runs::checkpoints::run_of(run)?);

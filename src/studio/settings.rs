@@ -6,7 +6,6 @@ use super::Studio;
 
 impl Studio {
     /// Effective flags and every key with where its value comes from; never a secret.
-    #[must_use]
     pub fn settings(&self) -> Value {
         let mut settings = self.config().settings_json();
         settings["observability"] = self.observability();
@@ -14,7 +13,6 @@ impl Studio {
     }
 
     /// The counters of receivers of spans: `[{target, sent, dropped, waiting, failures, last_error}]`.
-    #[must_use]
     pub fn observability(&self) -> Value {
         self.world().observer.counts()
     }

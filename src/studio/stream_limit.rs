@@ -22,9 +22,6 @@ impl Drop for StreamSlot {
 
 impl Studio {
     /// Takes one of the open streams; it is given back when dropped.
-    ///
-    /// # Errors
-    /// When too many are open.
     pub fn stream_slot(&self) -> Result<StreamSlot> {
         let most = self.config().limits.streams;
         let OpenStreams(open) = self.open_streams();

@@ -102,9 +102,6 @@ impl SearchDoor {
     }
 
     /// Searches one base of a tenant.
-    ///
-    /// # Errors
-    /// As [`Search::search`].
     pub async fn search(&self, tenant: &str, query: &SearchQuery, spent: &SpentList) -> Result<Found, SearchError> {
         match self.0.get() {
             Some(search) => search.search(tenant, query, spent).await,

@@ -119,7 +119,6 @@ pub enum Asking {
 
 impl Asking {
     /// Whether something that a person said is such a value.
-    #[must_use]
     pub fn knows(&self, is_such: impl Fn(&Value) -> bool) -> bool {
         match self {
             Self::Never | Self::Maybe => false,
@@ -130,7 +129,6 @@ impl Asking {
 
 impl ToolInvocation {
     /// The same for each attempt of this call, another one for any other call of any run: receivers recognise repetitions by it.
-    #[must_use]
     pub fn idempotency_key(&self) -> String {
         uuid::Uuid::new_v5(&self.run.0, self.call_id.as_bytes()).to_string()
     }
@@ -201,7 +199,6 @@ impl SpentList {
     }
 
     /// All of them, in their order.
-    #[must_use]
     pub fn list(&self) -> Vec<Spent> {
         self.0.lock().clone()
     }
@@ -274,7 +271,6 @@ pub struct BoundTool {
 
 impl BoundTool {
     /// The call as the tool gets it: fixed arguments win over the model's.
-    #[must_use]
     pub fn invocation(&self, call: &ToolCall, caller: &Caller) -> ToolInvocation {
         let mut arguments = call.arguments.clone();
         if let Value::Object(arguments) = &mut arguments {
@@ -375,21 +371,13 @@ impl Toolbox {
     }
 
     /// The way to whoever searches knowledge bases; set once, when the studio opens.
-    #[must_use]
     pub const fn search(&self) -> &knowledge_search::SearchDoor {
         &self.search
     }
 
     /// The tool of a stored definition, from its resource JSON; none in a toolbox without stored tools.
-    #[must_use]
     pub fn stored(&self, definition: &Value) -> Option<BoundTool> {
         self.stored.as_ref().map(|stored| stored.bound(definition))
-    }
-
-    /// A toolbox of these sources.
-    #[must_use]
-    pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
-        Self { sources, ..Self::default() }
     }
 
     /// The tools of a reference, with what the reference says of them.
@@ -435,7 +423,7 @@ mod tests {
 
     async fn names(value: Value) -> String {
         let toolkits = toolkits::Toolkits::new(&["calculator", "calendar", "demo"], Arc::new(SystemClock::default()), "UTC");
-        let toolbox = Toolbox::new(vec![Arc::new(toolkits)]);
+        let toolbox = Toolbox { sources: vec![Arc::new(toolkits)], ..Toolbox::default() };
         match toolbox.bind(&reference(value), &Definitions::default(), "").await {
             Ok(tools) => {
                 let told = tools.iter().map(|tool| format!("{} {} {}", tool.offer.name, tool.require_approval, tool.idempotent));

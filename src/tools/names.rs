@@ -10,7 +10,6 @@ const LONGEST: usize = 64;
 const MARK: usize = 6;
 
 /// A name that every provider accepts; the same for the same name. A changed name ends with a mark of what it was.
-#[must_use]
 pub fn accepted(name: &str) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
@@ -30,7 +29,6 @@ pub fn several<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<String> {
 }
 
 /// The name of a server's tool where another tool has its name too.
-#[must_use]
 pub fn of_server(server: &str, name: &str) -> String {
     accepted(&format!("{server}__{name}"))
 }

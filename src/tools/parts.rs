@@ -9,7 +9,6 @@ use crate::model::parts::NewFile;
 pub const MEMBER: &str = "studio_parts";
 
 /// The result of a value.
-#[must_use]
 pub fn reply(value: &Value) -> ToolReply {
     read(value).unwrap_or_else(|| ToolReply::value(value))
 }
@@ -23,7 +22,6 @@ pub fn read(value: &Value) -> Option<ToolReply> {
 }
 
 /// A text that begins such a result: an object whose first member is that one.
-#[must_use]
 pub fn begins(text: &[u8]) -> bool {
     let after = |text: &'_ [u8], what: &[u8]| text.trim_ascii_start().strip_prefix(what).map(<[u8]>::to_vec);
     let head = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);

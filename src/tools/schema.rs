@@ -8,7 +8,6 @@ pub use crate::model::schema::Schema;
 const PROBLEMS: usize = 10;
 
 /// What is wrong with arguments. A schema that cannot be used checks nothing: the tool decides itself.
-#[must_use]
 pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
     match Schema::compile(schema) {
         Ok(schema) => schema.problems(arguments),
@@ -17,9 +16,6 @@ pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
 }
 
 /// What somebody filled into a form of plain values, with what the form gives for values that were left out.
-///
-/// # Errors
-/// What does not fit.
 pub fn filled(form: &Value, mut content: Map<String, Value>) -> Result<Value, Vec<String>> {
     let none = Map::new();
     let fields = form.get("properties").and_then(Value::as_object).unwrap_or(&none);
@@ -40,7 +36,6 @@ pub fn filled(form: &Value, mut content: Map<String, Value>) -> Result<Value, Ve
 }
 
 /// The schema of an object without some of its properties.
-#[must_use]
 pub fn without<'a>(schema: &Value, keys: &(impl Iterator<Item = &'a String> + Clone)) -> Value {
     let mut schema = schema.clone();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -53,7 +48,6 @@ pub fn without<'a>(schema: &Value, keys: &(impl Iterator<Item = &'a String> + Cl
 }
 
 /// A schema of an object whose properties are all required.
-#[must_use]
 pub fn object(properties: &[(&str, &str, &str)]) -> Value {
     let described = properties.iter().map(|(name, kind, text)| {
         ((*name).to_owned(), serde_json::json!({"type": kind, "description": text}))

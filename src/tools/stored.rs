@@ -30,7 +30,6 @@ pub struct StoredTools {
 
 impl StoredTools {
     /// The tool of a definition, from its resource JSON.
-    #[must_use]
     pub fn bound(&self, definition: &Value) -> BoundTool {
         let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let flag = |key: &str| definition.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -66,7 +65,6 @@ impl StoredTools {
 }
 
 /// Does a stored tool, as it is stored or shown, only read? Then calling it twice does no harm, whatever it says of itself.
-#[must_use]
 pub fn only_reads(definition: &Map<String, Value>) -> bool {
     match definition.get("kind").and_then(Value::as_str) {
         Some("rag") => true,

@@ -73,7 +73,6 @@ pub fn read(target: Target, text: &str, class: Option<&str>) -> Result<FoundClas
 }
 
 /// The classes of a source file that declare a contract, with their lines. A file that cannot be read has none.
-#[must_use]
 pub fn list(target: Target, text: &str) -> Vec<(String, ClassKind, u32)> {
     let Ok(tokens) = tokens(target, text) else { return Vec::new() };
     let fit = class::all(&tokens).into_iter().filter(|class| !class.is_abstract);

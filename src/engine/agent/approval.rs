@@ -14,7 +14,6 @@ const CALLS: usize = 64;
 
 /// What becomes of a call.
 pub(super) enum CallDecision<'t, 'a> {
-    /// It runs.
     Run(&'t Bound<'a>),
     /// It cannot run; the model receives the reason.
     Refuse(String),

@@ -18,7 +18,6 @@ use crate::tools::{BoundTool, NATIVE, Origin, names};
 
 /// What a tool name stands for.
 pub(super) enum Bound<'a> {
-    /// A tool.
     Tool(Box<BoundTool>),
     /// An agent in Tool Mode.
     Specialist(Specialist<'a>),
@@ -183,7 +182,6 @@ fn plain(reference: String) -> ToolRef {
     ToolRef { reference, config: serde_json::Map::new(), only, exclude: Vec::new(), require_approval, idempotent, always: false }
 }
 
-/// The reference of a tool node.
 pub(in crate::engine) fn reference_of(node: &ToolNode) -> Result<ToolRef, Fault> {
     let reference = node.tool_ref.clone().ok_or_else(|| Fault::new(FaultCode::ToolNotFound, "the node names no tool"))?;
     Ok(ToolRef { config: node.config.clone(), idempotent: node.idempotent.then_some(true), ..plain(reference) })

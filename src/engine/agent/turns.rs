@@ -71,9 +71,7 @@ pub(in crate::engine) struct Speaker<'a> {
     pub(in crate::engine) scope: Scope,
 }
 
-/// How a conversation ended.
 pub(in crate::engine) enum ConversationEnd {
-    /// With an answer.
     Answer(Answer),
     /// A person has to decide first.
     Pause(PauseReason),

@@ -35,7 +35,6 @@ use crate::sync::Mutex;
 /// The currency of costs that providers report.
 const DOLLARS: &str = "USD";
 
-/// A model call.
 #[derive(Debug)]
 pub struct ModelCall {
     /// `chat` or `summarize`.
@@ -57,7 +56,6 @@ pub struct ModelCall {
 /// A conversation that is about to be begun.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    /// The messages.
     pub messages: Vec<Message>,
     /// What was cut to its budget in them.
     pub cuts: Vec<Cut>,
@@ -80,7 +78,6 @@ pub enum Tell {
 /// What a model answered, now or before.
 #[derive(Clone, Debug)]
 pub struct ModelAnswer {
-    /// Its message.
     pub message: Message,
     /// Its structured answer, when the provider speaks that natively.
     pub structured: Option<Value>,
@@ -136,7 +133,6 @@ impl StepContext {
     }
 
     /// That prompt was built before.
-    #[must_use]
     pub fn has_prompt(&self, name: &str) -> bool {
         self.open(|step| step.prompts.contains_key(name)).unwrap_or(false)
     }
@@ -180,9 +176,6 @@ impl StepContext {
     }
 
     /// What a model answered to that call of this step, if it did.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn answer(&self, key: &str) -> Result<Option<ModelAnswer>, Fault> {
         let Some(done) = self.done(key) else { return Ok(None) };
         let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
@@ -193,7 +186,6 @@ impl StepContext {
     }
 
     /// Messages that a summary of this step stands for.
-    #[must_use]
     pub fn covers(&self) -> Vec<Id> {
         self.open(|step| step.covers.clone()).unwrap_or_default()
     }

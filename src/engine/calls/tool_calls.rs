@@ -58,13 +58,11 @@ impl StepContext {
     }
 
     /// The server for which a call was announced, if its tool belongs to a server. Calls in logs of earlier versions have none.
-    #[must_use]
     pub fn server_of(&self, call_id: &str) -> Option<CallServer> {
         self.open(|step| step.servers.get(call_id).cloned()).flatten()
     }
 
     /// How far a call without a result came.
-    #[must_use]
     pub fn progress(&self, call_id: &str) -> Progress {
         let key = format!("tool:{call_id}");
         let came = self.open(|step| match (step.calls.get(&key), step.asked.contains_key(&key)) {

@@ -26,7 +26,6 @@ use crate::observe::span_id;
 pub enum StepEnd {
     /// It leaves by a handle.
     Left {
-        /// The handle.
         handle: &'static str,
         /// What it wrote.
         change: Change,
@@ -42,7 +41,6 @@ pub enum StepEnd {
 /// What a step adds to a history.
 #[derive(Clone, Debug)]
 pub struct NewTurn {
-    /// Which history.
     pub history: String,
     /// The user's message and all that followed.
     pub messages: Vec<Message>,
@@ -58,17 +56,13 @@ pub type StepResult = Result<StepEnd, Fault>;
 /// What a node may know of its run.
 #[derive(Clone, Debug)]
 pub struct RunFacts {
-    /// Its id.
     pub id: Id,
-    /// Its tenant.
     pub tenant: Arc<str>,
     /// What the host said of the user.
     pub user: Option<Value>,
-    /// Its thread.
     pub thread: Id,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
     /// The workflow; none for a chat turn.
     pub workflow_id: Option<Id>,
@@ -155,68 +149,54 @@ impl StepContext {
         })
     }
 
-    /// The step.
-    #[must_use]
     pub const fn step(&self) -> Id {
         self.step
     }
 
-    /// Its node.
-    #[must_use]
     pub fn node(&self) -> &GraphNode {
         self.plan.node(self.at)
     }
 
     /// Its node's place in the plan.
-    #[must_use]
     pub const fn at(&self) -> NodeIndex {
         self.at
     }
 
     /// The graph.
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// The state that the step began with.
-    #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
     }
 
     /// The `__studio_*` keys of templates.
-    #[must_use]
     pub fn system(&self) -> System {
         self.system.clone()
     }
 
     /// Where the step is in loops and forks: `loop_1#2/fork_1:b`.
-    #[must_use]
     pub fn scope_path(&self) -> &str {
         &self.scope
     }
 
-    /// The run.
-    #[must_use]
     pub const fn run(&self) -> &RunFacts {
         &self.facts
     }
 
     /// The pinned definitions.
-    #[must_use]
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
 
     /// The dependencies of the engine.
-    #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.world
     }
 
     /// Cut short: by a cancel, a limit or a shutdown.
-    #[must_use]
     pub const fn cancelled(&self) -> &CancellationToken {
         &self.cut
     }
@@ -250,7 +230,6 @@ impl StepContext {
     }
 
     /// Which attempt this is, from 1.
-    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.open(|step| step.attempt).unwrap_or(1)
     }
@@ -283,27 +262,18 @@ impl StepContext {
     }
 
     /// The run has a call of that id in another step.
-    #[must_use]
     pub fn call_id_taken(&self, id: &str) -> bool {
         !self.has_call(id) && self.journal.with(|run| run.call_ids.contains(id))
     }
 
     /// This step has a call of that id.
-    #[must_use]
     pub fn has_call(&self, id: &str) -> bool {
         self.open(|step| step.has_call(id)).unwrap_or(false)
     }
 
     /// The answer to a call that waited for approval.
-    #[must_use]
     pub fn decision(&self, call_id: &str) -> Option<Decision> {
         self.open(|step| step.decisions.get(call_id).cloned()).flatten()
-    }
-
-    /// The calls of the last answered approval of this step.
-    #[must_use]
-    pub fn last_gated(&self) -> Vec<String> {
-        self.open(|step| step.last_gated.clone()).unwrap_or_default()
     }
 
     /// Publishes a whole text as one piece, together with the end of the step.
@@ -321,9 +291,6 @@ impl StepContext {
     }
 
     /// What a history holds: what is stored, then the turns of this lane and of the lanes above it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn history(&self, history: &str, in_memory: bool) -> Result<Past, Fault> {
         let pending = self.pending_turns(history, in_memory);
         let mut past = if in_memory { Past::default() } else { self.stored(history).await? };

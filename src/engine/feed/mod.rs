@@ -85,7 +85,6 @@ impl Reading {
     }
 
     /// What it reads.
-    #[must_use]
     pub const fn feed(&self) -> &Arc<Feed> {
         &self.0
     }
@@ -200,13 +199,11 @@ impl Feed {
     }
 
     /// The reader is so far behind that frames would be let go of, and is worth waiting for.
-    #[must_use]
     pub fn is_crowded(&self) -> bool {
         self.inner.lock().crowded()
     }
 
     /// Who reads has much to read yet.
-    #[must_use]
     pub fn is_behind(&self) -> bool {
         let inner = self.inner.lock();
         inner.readers > 0 && inner.has_unread(inner.limit / 4)
@@ -247,7 +244,6 @@ impl Feed {
     }
 
     /// The last published number of an order.
-    #[must_use]
     pub fn last(&self, order: Order) -> u64 {
         let inner = self.inner.lock();
         match order {
@@ -257,7 +253,6 @@ impl Feed {
     }
 
     /// Whether the run is active, according to its published events.
-    #[must_use]
     pub fn at_work(&self) -> bool {
         !self.inner.lock().telling.status().at_rest()
     }
@@ -274,13 +269,11 @@ impl Feed {
     }
 
     /// Whether the run has paused or ended and a position is at its last number: nothing follows.
-    #[must_use]
     pub fn over_at(&self, order: Order, after: u64) -> bool {
         after >= self.last(order) && self.inner.lock().telling.status().at_rest()
     }
 
     /// Frames after a position, at most so many.
-    #[must_use]
     pub fn find(&self, order: Order, after: u64, most: usize) -> Found {
         let mut inner = self.inner.lock();
         let found = match order {
@@ -358,7 +351,6 @@ pub struct Hub {
 
 impl Hub {
     /// The feed of a run that is driven here.
-    #[must_use]
     pub fn get(&self, run: Id) -> Option<Arc<Feed>> {
         self.feeds.lock().get(&run).cloned()
     }

@@ -96,7 +96,7 @@ impl EventStream {
             let loaded = Box::pin(load::load(world, tenant, run)).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
             let last = reader.last(from.order);
-            let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
+            let status = Status::named(&loaded.row.status).unwrap_or(Status::Failed);
             if status.at_rest() && from.after >= last {
                 return Ok(None);
             }
@@ -128,15 +128,8 @@ impl EventStream {
     }
 
     /// The stream ended because its reader fell behind; it may come back with its position.
-    #[must_use]
     pub const fn was_cut(&self) -> bool {
         self.cut
-    }
-
-    /// The run that it follows.
-    #[must_use]
-    pub const fn run(&self) -> Id {
-        self.run
     }
 
     /// What is there, at least one frame; none when the stream is over.
@@ -310,7 +303,7 @@ async fn resting(
         }
     };
     let Some(row) = row.filter(|row| row.head <= feed.durable()) else { return Ok(None) };
-    let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+    let rests = Status::named(&row.status).is_some_and(Status::at_rest);
     let progress = feed.progress;
     Ok(Some((!(rests && feed.over_at(from.order, from.after))).then_some((feed, progress))))
 }

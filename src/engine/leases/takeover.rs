@@ -42,9 +42,6 @@ struct Held {
 impl World {
     /// Takes runs whose lease is over, or whose owner's process is gone, and goes on with them here, as far as there is room for them
     /// (`worker.concurrency`). How many.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
         let mut count = 0;
         loop {

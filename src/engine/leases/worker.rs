@@ -49,7 +49,6 @@ pub struct Working {
     pub until_empty: bool,
 }
 
-/// A running worker.
 struct Worker<'a> {
     /// None where runs are never queued.
     queue: Option<&'a str>,
@@ -270,15 +269,12 @@ impl World {
             return Err(Error::new(Kind::ShuttingDown, text).with("trace_id", run.to_string()));
         }
         let row = self.store.read(move |tx| runs::get(tx, &tenant, &run)).await?;
-        let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+        let status = row.and_then(|row| Status::named(&row.status)).unwrap_or(Status::Running);
         report(Finished { run, status, millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) });
         Ok(())
     }
 
     /// Claims one queued run and goes to work on it; its id when there was one, and room for it.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
         let queued = self.take_queued(&self.config.queue, &mut self.room.places(1), &self.stopping).await?;
         Ok(queued.taken.first().map(|(_, run)| *run))

@@ -12,9 +12,6 @@ use crate::model::event::{Fault, FaultCode};
 use crate::model::node::Node;
 
 /// Runs the node that a step is of.
-///
-/// # Errors
-/// What the node fails with.
 pub(super) async fn run(context: &StepContext) -> StepResult {
     match &context.node().node {
         Node::Agent(node) => Box::pin(agent::run(context, node)).await,

@@ -33,7 +33,7 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
         let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
         let row = row.ok_or_else(|| Error::not_found("run", run))?;
         load::must_be_top(&row)?;
-        let status = Status::parse(&row.status).unwrap_or(Status::Failed);
+        let status = Status::named(&row.status).unwrap_or(Status::Failed);
         match status {
             Status::Cancelled => return Ok((id, status)),
             Status::Completed | Status::Failed => {
@@ -66,7 +66,7 @@ type Kept = Option<(RequestKey, Value)>;
 pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence: i64, kept: Kept) -> Result<bool> {
     let scope = Arc::clone(tenant);
     let row = world.store.read(move |tx| runs::get(tx, &scope, &run)).await?;
-    let is_paused = |row: &RunRow| row.fence == fence && Status::parse(&row.status).is_some_and(Status::paused);
+    let is_paused = |row: &RunRow| row.fence == fence && Status::named(&row.status).is_some_and(Status::paused);
     match row.filter(is_paused) {
         Some(row) => cancel_resting(world, tenant, &row, kept).await,
         None => Ok(false),
@@ -74,7 +74,6 @@ pub async fn cancel_paused(world: &Arc<World>, tenant: &Arc<str>, run: Id, fence
 }
 
 /// The fence under which this process drives a run, if it does.
-#[must_use]
 pub fn fence_here(world: &World, run: &str) -> Option<i64> {
     let id: Id = run.parse().ok()?;
     world.active.lock().get(&id).map(|active| active.journal.ownership().fence)
@@ -115,7 +114,7 @@ async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id, fence: Op
     }
     let scope = Arc::clone(tenant);
     let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
-    let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+    let status = row.and_then(|row| Status::named(&row.status)).unwrap_or(Status::Running);
     match status {
         Status::Completed | Status::Failed => {
             let text = format!("the run was {} before the cancel reached it", status.as_str());

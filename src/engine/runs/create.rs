@@ -45,23 +45,20 @@ impl Pinned {
     }
 
     /// The bytes of both texts.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.graph.1.len() + self.definitions.1.len()
     }
 }
 
 /// What a new run is made of; everything in it was checked.
+#[expect(missing_docs, reason = "the names say it")]
 pub struct NewRun {
-    /// The tenant.
     pub tenant: Arc<str>,
     /// What the host said of the user.
     pub user: Option<Value>,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
-    /// Its name.
     pub entity_name: String,
     /// The workflow's revision; none for a draft or an agent.
     pub revision: Option<i64>,
@@ -155,7 +152,7 @@ impl Fresh {
 
     fn started(&self) -> Started {
         let run = &self.run;
-        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, entity: run.created.entity, after: 0 }
+        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, after: 0 }
     }
 
     /// One transaction: a queued run, and the stored answer to its idempotency key.

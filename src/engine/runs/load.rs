@@ -166,7 +166,6 @@ impl StoredParts {
 }
 
 /// Tokens as they are published.
-#[must_use]
 pub fn tokens_of(row: TokenRow) -> Tokens {
     Tokens {
         n: row.n,
@@ -201,7 +200,6 @@ impl Loaded {
     }
 
     /// The steps that failed, the first before the others, if their run has not been ended because of them.
-    #[must_use]
     pub fn failed(&self) -> Vec<(Fault, Arc<str>)> {
         let since = self.entries.iter().rev().take_while(|entry| !matches!(entry.event, Event::Retried(_) | Event::Requeued { .. }));
         let mut nodes = HashMap::new();
@@ -226,7 +224,6 @@ impl Loaded {
 
     /// The number before the newest part of the run that answers a message: its first one, what came after the newest answer to a
     /// question, or after a retry. Decisions on tool calls go on with the part that asked for them.
-    #[must_use]
     pub fn newest_part(&self, world: &World) -> u64 {
         let begins = |entry: &Arc<Entry>| {
             let answers = matches!(&entry.event, Event::Resumed(resumed) if !matches!(resumed.answer, Answer::Approval { .. }));
@@ -241,7 +238,6 @@ impl Loaded {
     }
 
     /// The encoder of the run's frames, after all stored entries.
-    #[must_use]
     pub fn telling(&self, world: &World, live: bool) -> Telling {
         let id = self.row.parent.unwrap_or(self.row.id);
         let mut telling = Telling::new(id, &self.created, &self.plan, world.wire(), live);

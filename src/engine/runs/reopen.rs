@@ -64,7 +64,7 @@ pub(in crate::engine) async fn go_on(
     let ended: Vec<Id> = ended_children(&run).difference(&before).copied().collect();
     append.outbox = crate::engine::log::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
     let status = if queued { Status::Queued } else { Status::Running };
-    let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
+    let started = Started { run: run.id, thread: run.created.thread, pause, status, after };
     let kept = key.map(|key| (key.clone(), started.accepted_json()));
     let stands = append.row.standing();
     let chat = run.created.entity == EntityKind::Agent;

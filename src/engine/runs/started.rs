@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use crate::engine::world::World;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::event::EntityKind;
 use crate::model::run::Status;
 use crate::store::StoreError;
 
@@ -23,8 +22,6 @@ pub struct Started {
     pub pause: Option<Id>,
     /// `queued` or `running`.
     pub status: Status,
-    /// What it is a run of.
-    pub entity: EntityKind,
     /// The position before the first event of this answer, in the order of branches.
     pub after: u64,
 }
@@ -59,7 +56,6 @@ impl Begun {
 
 impl Started {
     /// As it is kept for a request that is sent again.
-    #[must_use]
     pub fn accepted_json(&self) -> Value {
         json!({
             "trace_id": self.run, "status": self.status.as_str(), "thread_id": self.thread, "pause_id": self.pause, "after": self.after,

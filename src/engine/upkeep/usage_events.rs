@@ -70,9 +70,6 @@ impl World {
     }
 
     /// Gives up what no host took for a week, where none ever took anything: it would be kept for ever. How much.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn give_up_usage(&self) -> Result<u64, StoreError> {
         let mut all = 0;
         while !self.host.answers(HostOp::UsageRecorded) && !self.stopping.is_cancelled() {

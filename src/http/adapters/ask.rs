@@ -78,7 +78,6 @@ pub(super) struct Interrupt {
     pub(super) payload: Option<Value>,
 }
 
-/// The body's members.
 pub(super) fn members(body: &Value) -> Result<&Map<String, Value>> {
     body.as_object().ok_or_else(|| Error::field("body", "the body must be an object"))
 }
@@ -88,7 +87,6 @@ pub(super) fn given<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&
     members.get(name).filter(|value| !value.is_null())
 }
 
-/// A text.
 pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>> {
     let wrong = || Error::field(name, format!("{name} must be a string"));
     given(members, name).map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong)).transpose()
@@ -111,7 +109,6 @@ pub(super) fn objects<'a>(members: &'a Map<String, Value>, name: &str) -> Result
     items.iter().enumerate().map(|(at, item)| item.as_object().ok_or_else(|| wrong(&format!("{name}.{at}")))).collect()
 }
 
-/// An object.
 pub(super) fn object(members: &Map<String, Value>, name: &str) -> Result<Option<Value>> {
     match given(members, name) {
         Some(value) if !value.is_object() => Err(Error::field(name, format!("{name} must be an object"))),

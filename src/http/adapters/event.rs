@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::model::telling::{Frame, LOST_TOKENS};
 
-/// One published event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PublishedEvent {
     pub(super) event: &'static str,
@@ -62,7 +61,6 @@ impl PublishedEvent {
         self.data.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// All of its data.
     pub(super) const fn data(&self) -> &Map<String, Value> {
         &self.data
     }

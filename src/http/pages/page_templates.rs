@@ -38,7 +38,6 @@ pub(super) fn head() -> String {
 }
 
 /// The templates as they are built in, for a project to change.
-#[must_use]
 pub fn templates() -> Vec<(&'static str, String)> {
     let index = assets::text(INDEX).unwrap_or(START);
     let mut kept: Vec<&str> = Vec::new();

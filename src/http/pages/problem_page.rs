@@ -10,7 +10,6 @@ use crate::http::problem::Asker;
 /// The page as it is built in.
 pub(super) const PROBLEM: &str = include_str!("problem.html");
 
-/// The error page.
 pub(in crate::http) fn problem_page(asker: &Asker, status: u16, title: &str, error: &Error) -> Response {
     let html = asker.template.as_deref().unwrap_or(PROBLEM).replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
     let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());

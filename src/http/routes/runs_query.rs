@@ -18,7 +18,6 @@ const STATUSES: [&str; 7] =
 /// Items of a page when nothing else is said, and at most.
 const PER_PAGE: (u64, u64) = (25, 100);
 
-/// The query of the list of all runs.
 pub(super) fn list(call: &Call) -> Result<RunsQuery> {
     let zone = settings::time_zone(call.studio.config());
     Ok(RunsQuery {

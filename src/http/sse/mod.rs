@@ -26,7 +26,6 @@ use crate::studio::{StreamSlot, Studio};
 const HEARTBEAT: &[u8] = b": hb\n\n";
 
 /// What every stream begins with.
-#[must_use]
 pub const fn opening() -> &'static [u8] {
     b"retry: 2000\n\n"
 }

@@ -7,7 +7,6 @@ use crate::http::call::Call;
 /// What a reader asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct Position {
-    /// In which order.
     pub(in crate::http) order: Order,
     /// Right after this, if it said.
     pub(in crate::http) after: Option<u64>,

@@ -16,7 +16,6 @@ const BLOCKS: [&[u8]; 39] = [
     b"main", b"nav", b"ol", b"option", b"p", b"section", b"summary", b"table", b"title", b"tr", b"ul",
 ];
 
-/// The text of a page.
 pub(super) fn read(page: &str) -> Text {
     let mut outline = Outline::default();
     write(page, &mut outline);

@@ -73,7 +73,6 @@ const UNKNOWN: &str = if cfg!(feature = "documents") {
 };
 
 /// Why a document of a type is not read.
-#[must_use]
 pub fn unreadable(mime: &str) -> String {
     let known: Vec<&str> = KINDS.iter().map(|kind| kind.mime()).collect();
     format!("documents of the type `{mime}` are not read here; send {}", known.join(", "))
@@ -81,7 +80,6 @@ pub fn unreadable(mime: &str) -> String {
 
 impl DocumentKind {
     /// Its media type.
-    #[must_use]
     pub const fn mime(self) -> &'static str {
         match self {
             Self::Plain => "text/plain",
@@ -97,7 +95,6 @@ impl DocumentKind {
     }
 
     /// Is it written as text, and not as bytes that only its programs read?
-    #[must_use]
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Plain | Self::Markdown | Self::Csv | Self::Html)
     }
@@ -140,9 +137,6 @@ impl DocumentKind {
     }
 
     /// What a file is, by its bytes; between kinds of text by what its sender says, else by its name.
-    ///
-    /// # Errors
-    /// Why it is not taken.
     pub fn sniff(bytes: &[u8], declared: Option<&str>, name: &str) -> Result<Self, String> {
         if bytes.starts_with(b"%PDF-") {
             return Self::of_mime("application/pdf").ok_or_else(|| unreadable("application/pdf"));
@@ -177,7 +171,6 @@ impl DocumentKind {
     }
 
     /// Why a document of this kind that has no text cannot be found.
-    #[must_use]
     pub const fn without_text(self) -> &'static str {
         match self {
             Self::Plain | Self::Markdown | Self::Csv | Self::Docx | Self::Pptx | Self::Xlsx | Self::Epub => {
@@ -221,9 +214,6 @@ impl Reader {
     }
 
     /// The text of a document of a tenant.
-    ///
-    /// # Errors
-    /// Why there is none.
     #[cfg(feature = "documents")]
     pub async fn read(&self, kind: DocumentKind, content: Vec<u8>, tenant: &str) -> Result<Text, String> {
         bounded::within(self.limits, kind.name(), &self.stuck, tenant, move |bounds| {
@@ -244,9 +234,6 @@ impl Reader {
     }
 
     /// The text of a document of a tenant.
-    ///
-    /// # Errors
-    /// Why there is none.
     #[cfg(not(feature = "documents"))]
     pub async fn read(&self, kind: DocumentKind, content: Vec<u8>, _: &str) -> Result<Text, String> {
         let read = tokio::task::spawn_blocking(move || match kind {

@@ -14,7 +14,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Appends a row.
     pub(super) fn row(&mut self, cells: &[String], outline: &mut Outline) {
         let filled = || cells.iter().enumerate().filter(|(_, cell)| !cell.trim().is_empty());
         let mut begun = false;

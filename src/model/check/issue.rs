@@ -73,63 +73,7 @@ pub enum IssueCode {
 }
 
 impl IssueCode {
-    /// Every code, in order.
-    pub const ALL: [Self; 51] = [
-        Self::GraphVersion,
-        Self::GraphTooLarge,
-        Self::NodeIdInvalid,
-        Self::NodeIdDuplicate,
-        Self::NodeTypeUnknown,
-        Self::NodeDataInvalid,
-        Self::TitleInvalid,
-        Self::EdgeIdDuplicate,
-        Self::EdgeEndUnknown,
-        Self::StartCount,
-        Self::StopMissing,
-        Self::PathMissing,
-        Self::HandleIncompatible,
-        Self::HandleMultipleEdges,
-        Self::CycleWithoutLoop,
-        Self::AgentConfig,
-        Self::AgentUnknown,
-        Self::ToolsTargetNotInline,
-        Self::ToolsSourceInvalid,
-        Self::ToolsetWithoutToolMode,
-        Self::ToolModeControlEdge,
-        Self::ToolModeSlug,
-        Self::ToolNameDuplicate,
-        Self::ToolModeCycle,
-        Self::ToolModeApproval,
-        Self::ToolRefUnknown,
-        Self::McpUnknown,
-        Self::KnowledgeBaseUnknown,
-        Self::ConditionInvalid,
-        Self::ExpressionInvalid,
-        Self::LoopMaxSteps,
-        Self::ForkWithoutJoin,
-        Self::ForkWithoutBranch,
-        Self::ForkBranchInvalid,
-        Self::ForkBranchEscapes,
-        Self::JoinWithoutFork,
-        Self::JoinShared,
-        Self::ForkNesting,
-        Self::SchemaMissing,
-        Self::SchemaInvalid,
-        Self::SecretLiteral,
-        Self::HandleUnconnected,
-        Self::NodeUnreachable,
-        Self::KnowledgeBaseMissing,
-        Self::LoopWithoutCondition,
-        Self::TemplateUnknownKey,
-        Self::StreamIgnored,
-        Self::CheckpointUnsupported,
-        Self::ApprovalProviderTool,
-        Self::RetryNotIdempotent,
-        Self::ForkSingleBranch,
-    ];
-
     /// How bad it is.
-    #[must_use]
     pub fn severity(self) -> Severity {
         if self < Self::HandleUnconnected { Severity::Error } else { Severity::Warning }
     }

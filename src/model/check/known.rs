@@ -57,14 +57,12 @@ pub trait Known {
 
 /// The limits of a graph, and the language of what is said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct GraphLimits {
     /// KiB of its JSON.
     pub kb: u64,
-    /// Nodes.
     pub nodes: usize,
-    /// Edges.
     pub edges: usize,
-    /// Branches of one fork.
     pub fork_branches: usize,
     /// The highest bound of a loop.
     pub loop_max_steps: u64,

@@ -28,7 +28,6 @@ use issue::{Report, Spot};
 use regions::Region;
 
 /// Everything that can be said of a graph: errors, then warnings, each in graph order.
-#[must_use]
 pub fn check(graph: &Value, known: &dyn Known, limits: &GraphLimits) -> Vec<Issue> {
     let mut report = Report::new(limits.locale);
     if shape::check(graph, Some(limits), &mut report) {
@@ -46,7 +45,6 @@ pub fn check(graph: &Value, known: &dyn Known, limits: &GraphLimits) -> Vec<Issu
 }
 
 /// What keeps a graph from being understood at all, whatever is stored beside it and whatever the limits are.
-#[must_use]
 pub fn shape(graph: &Value) -> Vec<Issue> {
     let mut report = Report::new(Locale::En);
     shape::check(graph, None, &mut report);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use operator::{Needs, OPERATORS, Operator, VALUE_TYPES};
+pub use operator::{Needs, Operator, VALUE_TYPES};
 pub use parse::{Flaw, FlawKind, KEYS};
 pub use pattern::Budget;
 
@@ -50,33 +50,21 @@ struct Rule {
 
 impl Test {
     /// Compiles what a node's data says; none when it says nothing of a test.
-    ///
-    /// # Errors
-    /// What is wrong with it, by field.
     pub fn parse(data: &Map<String, Value>) -> Result<Option<Self>, Vec<Flaw>> {
         Self::parse_within(data, &mut Budget::default())
     }
 
     /// The same for a test whose graph has others.
-    ///
-    /// # Errors
-    /// What is wrong with it, by field.
     pub fn parse_within(data: &Map<String, Value>, budget: &mut Budget) -> Result<Option<Self>, Vec<Flaw>> {
         if parse::is_given(data) { parse::read(data, Some(budget)).map(Some) } else { Ok(None) }
     }
 
     /// Compiles what a condition node's data says: without any key it asks whether `input` is not empty.
-    ///
-    /// # Errors
-    /// What is wrong with it, by field.
     pub fn parse_or_default(data: &Map<String, Value>) -> Result<Self, Vec<Flaw>> {
         parse::read(data, Some(&mut Budget::default()))
     }
 
     /// The same for a test whose graph has others.
-    ///
-    /// # Errors
-    /// What is wrong with it, by field.
     pub fn parse_or_default_within(data: &Map<String, Value>, budget: &mut Budget) -> Result<Self, Vec<Flaw>> {
         parse::read(data, Some(budget))
     }

@@ -7,34 +7,36 @@ use serde_json::Value;
 use super::compare::{Numeric, date, equal, is_empty, length, truth};
 use super::pattern::Pattern;
 
-/// How a state value is compared with a given one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the operators of the contract")]
-pub enum Operator {
-    NotEmpty,
-    Empty,
-    Equals,
-    NotEquals,
-    Contains,
-    NotContains,
-    In,
-    NotIn,
-    StartsWith,
-    EndsWith,
-    Regex,
-    IsTrue,
-    IsFalse,
-    IsNull,
-    IsNotNull,
-    Gt,
-    Gte,
-    Lt,
-    Lte,
-    LengthEq,
-    LengthGt,
-    LengthGte,
-    LengthLt,
-    LengthLte,
+named! {
+    /// How a state value is compared with a given one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the names are the operators of the contract")]
+    pub enum Operator {
+        NotEmpty = "not_empty",
+        Empty = "empty",
+        Equals = "equals",
+        NotEquals = "not_equals",
+        Contains = "contains",
+        NotContains = "not_contains",
+        In = "in",
+        NotIn = "not_in",
+        StartsWith = "starts_with",
+        EndsWith = "ends_with",
+        Regex = "regex",
+        IsTrue = "is_true",
+        IsFalse = "is_false",
+        IsNull = "is_null",
+        IsNotNull = "is_not_null",
+        Gt = "gt",
+        Gte = "gte",
+        Lt = "lt",
+        Lte = "lte",
+        LengthEq = "length_eq",
+        LengthGt = "length_gt",
+        LengthGte = "length_gte",
+        LengthLt = "length_lt",
+        LengthLte = "length_lte",
+    }
 }
 
 /// What kind of value an operator needs.
@@ -56,7 +58,6 @@ pub enum Needs {
 
 impl Needs {
     /// As the graph schema says it.
-    #[must_use]
     pub const fn as_str(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
@@ -77,34 +78,6 @@ impl Needs {
     }
 }
 
-/// All operators by name, in the order of the contract.
-pub const OPERATORS: [(&str, Operator); 24] = [
-    ("not_empty", Operator::NotEmpty),
-    ("empty", Operator::Empty),
-    ("equals", Operator::Equals),
-    ("not_equals", Operator::NotEquals),
-    ("contains", Operator::Contains),
-    ("not_contains", Operator::NotContains),
-    ("in", Operator::In),
-    ("not_in", Operator::NotIn),
-    ("starts_with", Operator::StartsWith),
-    ("ends_with", Operator::EndsWith),
-    ("regex", Operator::Regex),
-    ("is_true", Operator::IsTrue),
-    ("is_false", Operator::IsFalse),
-    ("is_null", Operator::IsNull),
-    ("is_not_null", Operator::IsNotNull),
-    ("gt", Operator::Gt),
-    ("gte", Operator::Gte),
-    ("lt", Operator::Lt),
-    ("lte", Operator::Lte),
-    ("length_eq", Operator::LengthEq),
-    ("length_gt", Operator::LengthGt),
-    ("length_gte", Operator::LengthGte),
-    ("length_lt", Operator::LengthLt),
-    ("length_lte", Operator::LengthLte),
-];
-
 /// What `value_type` may say.
 pub const VALUE_TYPES: [&str; 6] = ["auto", "string", "number", "boolean", "null", "date"];
 
@@ -117,22 +90,18 @@ pub(super) struct Operand {
     pub(super) bytes: usize,
     /// Of an operator that compares text.
     pub(super) text: Option<Box<str>>,
-    /// Of `regex`.
     pub(super) regex: Option<Pattern>,
     /// `value_type` is `date`.
     pub(super) dates: bool,
 }
 
 impl Operator {
-    /// The operator of a name; `is_empty` is another name of `empty`.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let name = if name == "is_empty" { "empty" } else { name };
-        OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| *operator)
+    /// The operator that a rule writes; `is_empty` is another name of `empty`.
+    pub(super) fn written(name: &str) -> Option<Self> {
+        if name == "is_empty" { Some(Self::Empty) } else { Self::named(name) }
     }
 
     /// What kind of value it needs.
-    #[must_use]
     pub const fn needs(self) -> Needs {
         match self {
             Self::NotEmpty | Self::Empty | Self::IsTrue | Self::IsFalse | Self::IsNull | Self::IsNotNull => Needs::Nothing,
@@ -145,9 +114,6 @@ impl Operator {
     }
 
     /// Does it hold for a state value (null when missing)?
-    ///
-    /// # Errors
-    /// Why that was not found out.
     pub(super) fn holds(self, state: &Value, given: &Operand, strict: bool) -> Result<bool, String> {
         if self == Self::Regex {
             let searched = given.regex.as_ref().zip(state.as_str());

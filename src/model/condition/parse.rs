@@ -34,7 +34,6 @@ pub struct Flaw {
 
 impl Flaw {
     /// The values of its phrase.
-    #[must_use]
     pub fn values(&self) -> [(&'static str, &str); 1] {
         [("about", &self.about)]
     }
@@ -132,7 +131,7 @@ fn read_rule(data: &Map<String, Value>, at: &str, budget: Option<&mut Budget>) -
     }
     let operator = match said(data, "operator") {
         None => Some(Operator::NotEmpty),
-        Some(name) => name.as_str().and_then(Operator::named),
+        Some(name) => name.as_str().and_then(Operator::written),
     };
     if operator.is_none() {
         flaws.push(flaw(at, "operator", "flaw.operator", ""));

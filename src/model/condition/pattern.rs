@@ -38,7 +38,6 @@ impl Default for Budget {
     }
 }
 
-/// A pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Arc<str>);
 
@@ -79,7 +78,6 @@ impl Pattern {
     }
 }
 
-/// A compiled pattern.
 pub(super) struct Compiled {
     slow: NFA,
     fast: Option<DFA>,

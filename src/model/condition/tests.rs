@@ -314,7 +314,7 @@ fn expressions_that_fail_or_run_away_end() {
 
 /// A hostile but well formed test.
 fn any_test() -> impl Strategy<Value = Value> {
-    let operators: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
+    let operators: Vec<&str> = Operator::ALL.map(Operator::as_str).to_vec();
     let rule = (prop::sample::select(operators), prop::sample::select(VALUE_TYPES.to_vec()), any_json(), any::<bool>());
     rule.prop_map(|(operator, value_type, value, strict)| json!({"state_key": "k", "operator": operator, "value": value, "value_type": value_type, "strict": strict}))
 }

@@ -76,7 +76,6 @@ pub struct CallStarted {
 
 impl CallStarted {
     /// The tool call that it is made for, as its key says: a specialist's model call, the embedding of a search.
-    #[must_use]
     pub fn within(&self) -> Option<&str> {
         let specialist = ["/model:", "/summarize:"].iter().find_map(|mark| Some(self.key.rsplit_once(mark)?.0));
         specialist.or_else(|| self.key.strip_suffix("/embed")?.strip_prefix("tool:"))
@@ -204,7 +203,6 @@ pub enum CostSource {
 
 impl CallFinished {
     /// It is a call of the step's own agent or model, not of a specialist or a summariser.
-    #[must_use]
     pub fn is_own_answer(&self) -> bool {
         self.key.starts_with("model:")
     }
@@ -276,7 +274,6 @@ pub struct ToolOutcome {
 
 impl CallFinished {
     /// The files that are stored with it.
-    #[must_use]
     pub fn made(&self) -> &[File] {
         if let CallOutcome::Tool(outcome) = &self.outcome { &outcome.files } else { &self.files }
     }
@@ -284,7 +281,6 @@ impl CallFinished {
 
 impl CallOutcome {
     /// Whether it ended well.
-    #[must_use]
     pub const fn ok(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }

@@ -11,24 +11,15 @@ use crate::model::agent::Parameters;
 use crate::model::chat::Attachment;
 use crate::model::trace_context::TraceContext;
 
-/// What a run is a run of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntityKind {
-    /// A chat turn.
-    Agent,
-    /// A graph.
-    Workflow,
-}
-
-impl EntityKind {
-    /// As it is published.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Workflow => "workflow",
-        }
+named! {
+    /// What a run is a run of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EntityKind {
+        /// A chat turn.
+        Agent = "agent",
+        /// A graph.
+        Workflow = "workflow",
     }
 }
 

@@ -33,20 +33,17 @@ pub struct ModelFallback {
 
 impl ModelFallback {
     /// The call whose specialist speaks; none for the step's own model.
-    #[must_use]
     pub fn parent_call_id(&self) -> Option<&str> {
         speaker(&self.key)?.strip_suffix('/')
     }
 }
 
 /// Who speaks in a model call, by its key: empty for the step's own model, else what a specialist's keys begin with. None for a summariser.
-#[must_use]
 pub fn speaker(key: &str) -> Option<&str> {
     key.rsplit_once(OWN_MODEL).map(|(speaker, _)| speaker)
 }
 
 /// The number of a model call among those of its speaker.
-#[must_use]
 pub fn number(key: &str) -> usize {
     key.rsplit_once(OWN_MODEL).and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }

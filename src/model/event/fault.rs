@@ -25,88 +25,52 @@ impl Fault {
     }
 }
 
-/// Codes of run failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the run codes of the contract")]
-pub enum FaultCode {
-    Cancelled,
-    ContextOverflow,
-    CredentialMissing,
-    ExpressionError,
-    InDoubt,
-    Internal,
-    KnowledgeBaseFailed,
-    KnowledgeBaseMissing,
-    MaxStepsExceeded,
-    McpUnavailable,
-    NestingLimit,
-    NodeTimeout,
-    OutputTruncated,
-    ProviderAuth,
-    ProviderBadRequest,
-    ProviderContentFiltered,
-    ProviderProtocol,
-    ProviderRateLimited,
-    ProviderTimeout,
-    ProviderUnavailable,
-    RunStepLimit,
-    RunTimeout,
-    RunTooLarge,
-    StateTooLarge,
-    StoreUnavailable,
-    StructuredInvalid,
-    ToolFailed,
-    ToolLimit,
-    ToolNotFound,
-    WorkerLost,
+named! {
+    /// Codes of run failures.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(missing_docs, reason = "the names are the run codes of the contract")]
+    pub enum FaultCode {
+        Cancelled = "cancelled",
+        ContextOverflow = "context_overflow",
+        CredentialMissing = "credential_missing",
+        ExpressionError = "expression_error",
+        InDoubt = "in_doubt",
+        Internal = "internal",
+        KnowledgeBaseFailed = "knowledge_base_failed",
+        KnowledgeBaseMissing = "knowledge_base_missing",
+        MaxStepsExceeded = "max_steps_exceeded",
+        McpUnavailable = "mcp_unavailable",
+        NestingLimit = "nesting_limit",
+        NodeTimeout = "node_timeout",
+        OutputTruncated = "output_truncated",
+        ProviderAuth = "provider_auth",
+        ProviderBadRequest = "provider_bad_request",
+        ProviderContentFiltered = "provider_content_filtered",
+        ProviderProtocol = "provider_protocol",
+        ProviderRateLimited = "provider_rate_limited",
+        ProviderTimeout = "provider_timeout",
+        ProviderUnavailable = "provider_unavailable",
+        RunStepLimit = "run_step_limit",
+        RunTimeout = "run_timeout",
+        RunTooLarge = "run_too_large",
+        StateTooLarge = "state_too_large",
+        StoreUnavailable = "store_unavailable",
+        StructuredInvalid = "structured_invalid",
+        ToolFailed = "tool_failed",
+        ToolLimit = "tool_limit",
+        ToolNotFound = "tool_not_found",
+        WorkerLost = "worker_lost",
+    }
 }
 
 impl FaultCode {
     /// The same may go well a while later, with nothing changed: the queue tries such a run again.
-    #[must_use]
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
             Self::ProviderRateLimited | Self::ProviderUnavailable | Self::ProviderTimeout | Self::McpUnavailable | Self::StoreUnavailable
         )
-    }
-
-    /// The code in events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancelled => "cancelled",
-            Self::ContextOverflow => "context_overflow",
-            Self::CredentialMissing => "credential_missing",
-            Self::ExpressionError => "expression_error",
-            Self::InDoubt => "in_doubt",
-            Self::Internal => "internal",
-            Self::KnowledgeBaseFailed => "knowledge_base_failed",
-            Self::KnowledgeBaseMissing => "knowledge_base_missing",
-            Self::MaxStepsExceeded => "max_steps_exceeded",
-            Self::McpUnavailable => "mcp_unavailable",
-            Self::NestingLimit => "nesting_limit",
-            Self::NodeTimeout => "node_timeout",
-            Self::OutputTruncated => "output_truncated",
-            Self::ProviderAuth => "provider_auth",
-            Self::ProviderBadRequest => "provider_bad_request",
-            Self::ProviderContentFiltered => "provider_content_filtered",
-            Self::ProviderProtocol => "provider_protocol",
-            Self::ProviderRateLimited => "provider_rate_limited",
-            Self::ProviderTimeout => "provider_timeout",
-            Self::ProviderUnavailable => "provider_unavailable",
-            Self::RunStepLimit => "run_step_limit",
-            Self::RunTimeout => "run_timeout",
-            Self::RunTooLarge => "run_too_large",
-            Self::StateTooLarge => "state_too_large",
-            Self::StoreUnavailable => "store_unavailable",
-            Self::StructuredInvalid => "structured_invalid",
-            Self::ToolFailed => "tool_failed",
-            Self::ToolLimit => "tool_limit",
-            Self::ToolNotFound => "tool_not_found",
-            Self::WorkerLost => "worker_lost",
-        }
     }
 }
 

@@ -45,7 +45,6 @@ pub struct OpenQuestion {
 
 impl OpenQuestion {
     /// As pauses and their event show it.
-    #[must_use]
     pub fn shown(&self) -> Value {
         json!({"server": self.server, "tool": self.tool, "call_id": self.call_id, "schema": self.schema})
     }

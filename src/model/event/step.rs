@@ -149,12 +149,10 @@ pub struct Measured {
 
 /// A lane waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Pause {
-    /// Its id.
     pub id: Id,
-    /// The step.
     pub step: Id,
-    /// The node.
     pub node: Arc<str>,
     /// For what.
     pub reason: PauseReason,

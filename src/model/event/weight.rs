@@ -12,7 +12,6 @@ const PLAIN: usize = 128;
 
 impl Event {
     /// About how many bytes it holds; cheap to say.
-    #[must_use]
     pub fn weight(&self) -> usize {
         PLAIN + match self {
             Self::Created(created) => created.message.len() + created.state.iter().map(|(key, value)| key.len() + of_value(value)).sum::<usize>(),

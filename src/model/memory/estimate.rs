@@ -16,7 +16,6 @@ const WHOLE: u64 = 4;
 const TILE: u32 = 512;
 
 /// Tokens of a text, rounded up.
-#[must_use]
 pub fn text_tokens(text: &str) -> u64 {
     quarters(text).div_ceil(WHOLE)
 }
@@ -27,7 +26,6 @@ fn quarters(text: &str) -> u64 {
 }
 
 /// Quarters of tokens of a character: models read Chinese, Japanese and Korean by the character.
-#[must_use]
 pub fn quarters_of(letter: char) -> u64 {
     let whole = matches!(letter, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
         | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}');
@@ -53,7 +51,6 @@ pub enum Measure {
 }
 
 /// What the tokens of a file depend on, by its kind and its type.
-#[must_use]
 pub fn measure(kind: &str, mime: &str) -> Measure {
     match (kind, mime) {
         ("image", _) => Measure::Head,
@@ -69,7 +66,6 @@ fn is_text(mime: &str) -> bool {
 }
 
 /// Tokens of a file: of an image by its tiles, of text by its text, of a PDF by its pages.
-#[must_use]
 pub fn file_tokens(kind: &str, mime: &str, bytes: &[u8]) -> u64 {
     match kind {
         "image" => media_tokens(kind, image_dimensions(bytes)),
@@ -80,7 +76,6 @@ pub fn file_tokens(kind: &str, mime: &str, bytes: &[u8]) -> u64 {
 }
 
 /// Tokens of a file of a kind.
-#[must_use]
 pub fn media_tokens(kind: &str, size: Option<(u32, u32)>) -> u64 {
     match (kind, size) {
         ("image", Some((width, height))) if width > 0 && height > 0 => {

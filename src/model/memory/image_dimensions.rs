@@ -1,7 +1,6 @@
 //! Owns the size of an image, read from the beginning of its file.
 
 /// Width and height in pixels of a PNG, JPEG, GIF or WebP file, if its beginning contains them.
-#[must_use]
 pub fn image_dimensions(head: &[u8]) -> Option<(u32, u32)> {
     match head {
         [0x89, b'P', b'N', b'G', ..] => png(head),

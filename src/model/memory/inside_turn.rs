@@ -6,7 +6,6 @@ use super::super::chat::{Message, Role};
 const NEWEST: usize = 3;
 
 /// What stands in the place of a result that was taken out.
-#[must_use]
 pub fn cleared(tool: &str) -> String {
     format!("[result of {tool} removed to save space; call it again if you need it]")
 }

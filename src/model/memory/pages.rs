@@ -6,7 +6,6 @@ const PACKED_PAGE: usize = 50_000;
 const LEAST: usize = 20;
 
 /// The pages of a PDF: as many as it has page objects or says to have, else by its size.
-#[must_use]
 pub fn pages(file: &[u8]) -> u64 {
     let (mut objects, mut most) = (0_usize, 0_usize);
     for (at, _) in file.iter().enumerate().filter(|(_, byte)| **byte == b'/') {

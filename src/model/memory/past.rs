@@ -119,7 +119,6 @@ impl Past {
     }
 
     /// The summaries as one text.
-    #[must_use]
     pub fn summary(&self) -> Option<String> {
         let texts: Vec<&str> = self.summaries.iter().map(|said| said.message.content.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))

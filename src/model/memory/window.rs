@@ -29,7 +29,6 @@ pub struct Sizes {
 
 impl Sizes {
     /// The whole prompt.
-    #[must_use]
     pub fn total(&self) -> u64 {
         let parts = self.turns.iter().chain([&self.fixed, &self.summary, &self.new]);
         parts.fold(0, |sum, part| sum.saturating_add(*part))
@@ -38,14 +37,12 @@ impl Sizes {
 
 impl Window {
     /// Everything is sent as it is.
-    #[must_use]
     pub fn fits(&self, sizes: &Sizes) -> bool {
         let total = sizes.total();
         if self.summarises { total as f64 <= self.threshold * self.tokens as f64 } else { total <= self.tokens }
     }
 
     /// How many of the oldest turns a summary shall stand for: all but the newest that, with the new message, have half the window.
-    #[must_use]
     pub fn older(&self, sizes: &Sizes) -> usize {
         let mut kept = u128::from(sizes.new);
         let fits = |turn: &&u64| {
@@ -56,7 +53,6 @@ impl Window {
     }
 
     /// How many of the oldest turns must be left out so that the rest fits, as far as that helps.
-    #[must_use]
     pub fn left_out(&self, sizes: &Sizes) -> usize {
         let mut total = sizes.total();
         let over = |turn: &&u64| {
@@ -68,20 +64,17 @@ impl Window {
     }
 
     /// Tokens above which room is made while a turn goes on.
-    #[must_use]
     pub fn most_inside(&self) -> u64 {
         let share = if self.summarises { self.threshold } else { INSIDE };
         (share * self.tokens as f64) as u64
     }
 
     /// Tokens that are left when room was made: far below, so that what a provider keeps of the prompt holds for many calls.
-    #[must_use]
     pub const fn left_inside(&self) -> u64 {
         self.tokens.saturating_mul(3) / 5
     }
 
     /// Tokens that a summary may have.
-    #[must_use]
     pub const fn of_summary(&self) -> u64 {
         self.tokens / 5
     }

@@ -163,7 +163,6 @@ pub struct AgentNode {
 
 impl AgentNode {
     /// Is its definition in the node?
-    #[must_use]
     pub fn is_inline(&self) -> bool {
         self.config_mode.map_or(self.agent_id.is_none() && self.agent_ref.is_none(), |mode| mode == ConfigMode::Inline)
     }
@@ -341,7 +340,6 @@ impl SetState {
 
 impl Node {
     /// The part that agent, llm, rag, tool and mcp nodes have in common.
-    #[must_use]
     pub const fn common(&self) -> Option<&Common> {
         match self {
             Self::Agent(node) => Some(&node.common),
@@ -362,7 +360,6 @@ impl Node {
     }
 
     /// The state key that the files go to which its model makes.
-    #[must_use]
     pub const fn files_key(&self) -> Option<&Arc<str>> {
         match self {
             Self::Agent(node) => node.files_key.as_ref(),
@@ -383,7 +380,6 @@ impl Node {
     }
 
     /// The state key that it writes its result to.
-    #[must_use]
     pub const fn output_key(&self) -> Option<&Arc<str>> {
         match self {
             Self::Agent(node) => Some(&node.output_key),
@@ -399,7 +395,6 @@ impl Node {
     }
 
     /// May its result be stored and used again?
-    #[must_use]
     pub const fn has_checkpoint(&self) -> bool {
         match self {
             Self::Agent(node) => node.checkpoint,
@@ -420,7 +415,6 @@ impl Node {
     }
 
     /// Its templates, each with its field, such as `data.message`.
-    #[must_use]
     pub fn templates(&self) -> Vec<(String, &Template)> {
         read::templates(self)
     }

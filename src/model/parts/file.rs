@@ -87,13 +87,11 @@ pub struct File {
 
 impl File {
     /// The files of a list as a state has it.
-    #[must_use]
     pub fn listed(files: &[Self]) -> Value {
         serde_json::to_value(files).unwrap_or_default()
     }
 
     /// As messages name it.
-    #[must_use]
     pub fn attached(&self) -> Attachment {
         let kind = match self.media_type.split_once('/') {
             Some((kind @ ("image" | "audio" | "video"), _)) => kind,

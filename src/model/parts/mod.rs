@@ -91,7 +91,6 @@ impl Part {
     }
 
     /// About the bytes that it takes.
-    #[must_use]
     pub fn weight(&self) -> usize {
         match self {
             Self::Reasoning(reasoning) => reasoning.text.len(),
@@ -110,14 +109,12 @@ impl Part {
 
 impl Message {
     /// What it rests on.
-    #[must_use]
     pub fn sources(&self) -> Vec<Source> {
         let sources = self.parts.iter().filter_map(|part| if let Part::Source(source) = part { Some(source.clone()) } else { None });
         sources.collect()
     }
 
     /// The message as people see it: what it thought, its text or result, its files, its calls.
-    #[must_use]
     pub fn shown_parts(&self) -> Vec<Value> {
         let text = (!self.content.is_empty()).then(|| json!({"type": "text", "text": self.content}));
         let files = self.attachments.iter().map(|file| {

@@ -108,7 +108,6 @@ impl PriceTable {
     }
 
     /// The currency of its prices.
-    #[must_use]
     pub fn currency(&self) -> &str {
         &self.currency
     }
@@ -122,7 +121,6 @@ impl PriceTable {
 
     /// The row for a call that begins at a time; none: its cost is not known. Rows may name the provider itself, or its kind; the
     /// bundled ones name kinds.
-    #[must_use]
     pub fn lookup(&self, provider: &str, model: &str, at: Timestamp) -> Option<Price<'_>> {
         let kind = self.kinds.get(provider).map_or(provider, String::as_str);
         let among = |rows, sellers: [Option<&str>; 3]| sellers.into_iter().flatten().find_map(|seller| best(rows, seller, model, at));
@@ -132,7 +130,6 @@ impl PriceTable {
     }
 
     /// What a call took that began at a time: without a report that can be true, or without a price, it counts as unpriced.
-    #[must_use]
     pub fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         let believed = tokens.filter(|tokens| tokens.prompt.max(tokens.completion) <= PLAUSIBLE);
         let Some(tokens) = believed else { return Usage { unpriced: true, ..Usage::default() } };
@@ -189,7 +186,6 @@ fn bundled_rows() -> Rows {
 
 impl Price<'_> {
     /// The exact cost of a call.
-    #[must_use]
     pub fn cost(&self, tokens: &Tokens) -> Picos {
         let tier = self.0.tiers.iter().filter(|(above, _)| *above < tokens.prompt).max_by_key(|(above, _)| *above);
         let rates = tier.map_or(&self.0.rates, |(_, rates)| rates);
@@ -208,7 +204,6 @@ impl Price<'_> {
     }
 
     /// As model lists show it.
-    #[must_use]
     pub fn shown(&self) -> Value {
         let (input, output, per_tokens) = &self.0.shown;
         json!({"input": input, "output": output, "per_tokens": per_tokens})

@@ -9,14 +9,12 @@ pub struct Picos(pub i64);
 
 impl Picos {
     /// `0.000450`: rounded half up to six digits.
-    #[must_use]
     pub fn shown(self) -> String {
         show_picos(i128::from(self.0))
     }
 }
 
 /// A sum of money that may be larger than one amount can be.
-#[must_use]
 pub fn show_picos(picos: i128) -> String {
     let sign = if picos < 0 { "-" } else { "" };
     let micros = (picos.unsigned_abs() + 500_000) / 1_000_000;

@@ -35,7 +35,6 @@ impl Redaction {
     }
 
     /// Whether the value of a key is masked.
-    #[must_use]
     pub fn names(&self, key: &str) -> bool {
         let key = plain(key);
         self.names.contains(&key)
@@ -62,7 +61,6 @@ impl Masks {
     }
 
     /// Whether the value of a key is masked.
-    #[must_use]
     pub fn names(&self, key: &str) -> bool {
         self.names.names(key)
     }
@@ -195,7 +193,6 @@ fn hide(value: &mut Value) {
 }
 
 /// Whether a value has something that was masked.
-#[must_use]
 pub fn is_masked(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(MASK),

@@ -132,43 +132,36 @@ const EVERYTHING: [Medium; 5] = [Medium::Text, Medium::Image, Medium::Audio, Med
 
 impl Facts {
     /// It reads this.
-    #[must_use]
     pub fn reads(&self, medium: Medium) -> bool {
         self.input.as_ref().is_none_or(|input| input.contains(&medium))
     }
 
     /// It is known to read this: of a model of which nothing is known, only that it reads text.
-    #[must_use]
     pub fn is_known_to_read(&self, medium: Medium) -> bool {
         self.input.as_ref().map_or(medium == Medium::Text, |input| input.contains(&medium))
     }
 
     /// It is known to make such files.
-    #[must_use]
     pub fn makes(&self, medium: Medium) -> bool {
         self.output.as_ref().is_some_and(|output| output.contains(&medium))
     }
 
     /// How it receives the schema of its answer.
-    #[must_use]
     pub fn structured(&self) -> Structured {
         self.structured.unwrap_or(Structured::Schema)
     }
 
     /// It does not answer any more.
-    #[must_use]
     pub fn is_retired(&self, now: Timestamp) -> bool {
         self.ends_before(now)
     }
 
     /// It does not answer at that time.
-    #[must_use]
     pub fn ends_before(&self, time: Timestamp) -> bool {
         self.retired_at.as_deref().is_some_and(|day| day <= &time.rfc3339()[..DAY])
     }
 
     /// As model lists show it.
-    #[must_use]
     pub fn json(&self) -> Map<String, Value> {
         let shown = json!({
             "context_window": self.context_window, "max_output": self.max_output,
@@ -183,7 +176,6 @@ impl Facts {
     }
 
     /// What it is known to do, in the words of `/api/providers`.
-    #[must_use]
     pub fn capabilities(&self) -> Vec<&'static str> {
         let thinks = self.reasoning.is_some_and(|reasoning| reasoning != Reasoning::None);
         let known = [
@@ -214,7 +206,6 @@ static BUNDLED: LazyLock<Table> = LazyLock::new(Table::bundled);
 
 /// What the bundled table has for a model of a kind of provider: the row of its name, else of the longest name that it begins with,
 /// else what all models of the kind have in common.
-#[must_use]
 pub fn find(kind: &str, model: &str) -> Found {
     BUNDLED.find(kind, model)
 }
@@ -225,7 +216,6 @@ pub fn models(kind: &str) -> impl Iterator<Item = (&'static str, &'static Arc<Fa
 }
 
 /// The day of the bundled table, `YYYY-MM-DD`.
-#[must_use]
 pub fn updated() -> &'static str {
     &BUNDLED.updated
 }

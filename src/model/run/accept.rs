@@ -7,9 +7,6 @@ use super::{Refusal, Run, Status};
 
 impl Run {
     /// Whether an entry may follow.
-    ///
-    /// # Errors
-    /// Says why it may not.
     pub fn accepts(&self, lane: LaneId, event: &Event) -> Result<(), Refusal> {
         let ok = |holds: bool, why: &'static str| if holds { Ok(()) } else { Err(Refusal(why)) };
         let running = self.status == Status::Running;

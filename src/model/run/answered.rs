@@ -33,7 +33,6 @@ impl Run {
         match &resumed.answer {
             Answer::Human { .. } => step.answer = Some(resumed.answer.clone()),
             Answer::Approval { decisions } => {
-                step.last_gated = decisions.iter().map(|decision| decision.call_id.clone()).collect();
                 step.decisions.extend(decisions.iter().map(|decision| (decision.call_id.clone(), decision.clone())));
             }
             Answer::Question { said, .. } => {

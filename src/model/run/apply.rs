@@ -74,7 +74,7 @@ impl Run {
 
     fn apply_in_lane(&mut self, entry: &Entry) {
         if let Event::BranchStarted { fork, parent, .. } = &entry.event {
-            return self.branch_started(entry.lane, *fork, *parent, entry.at);
+            return self.branch_started(entry.lane, *fork, *parent);
         }
         if matches!(entry.event, Event::BranchEnded) {
             return self.branch_ended(entry.lane);

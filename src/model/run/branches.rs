@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::event::LaneId;
 use super::super::state::{State, is_internal};
-use super::super::{Id, Timestamp};
+use super::super::Id;
 use super::Run;
 use super::lane::{At, Branch, BranchDone, BranchState, Lane};
 
@@ -18,7 +18,7 @@ impl Run {
         fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
     }
 
-    pub(super) fn branch_started(&mut self, id: LaneId, fork: Id, parent: LaneId, at: Timestamp) {
+    pub(super) fn branch_started(&mut self, id: LaneId, fork: Id, parent: LaneId) {
         let plan = Arc::clone(&self.plan);
         self.next_lane = id + 1;
         let Some(above) = self.lanes.get_mut(&parent) else { return };
@@ -45,7 +45,6 @@ impl Run {
             scope: format!("{scope}{separator}{}:{}", plan.node(node).id, branch.id).into(),
             iteration,
             join: plan.join_of(node),
-            started_at: at,
         };
         let mut lane = Lane::root(state, At::End);
         lane.id = id;

@@ -26,7 +26,6 @@ impl Fallbacks {
         self.0.insert(speaker.to_owned(), Turned { last: Arc::new(event.clone()), answered, place: event.place });
     }
 
-    /// A model answered.
     pub(super) fn answered(&mut self, key: &str) {
         if !self.0.is_empty()
             && let Some(turned) = speaker(key).and_then(|speaker| self.0.get_mut(speaker))
@@ -41,13 +40,11 @@ impl Fallbacks {
     }
 
     /// The place in the list of the model that is asked in a call.
-    #[must_use]
     pub fn place(&self, key: &str) -> u32 {
         self.of(key).map_or(0, |turned| turned.place)
     }
 
     /// How its speaker came to the model that is asked in a call; none when that is its first one.
-    #[must_use]
     pub fn last(&self, key: &str) -> Option<&Arc<ModelFallback>> {
         self.of(key).filter(|turned| turned.place == turned.last.place).map(|turned| &turned.last)
     }

@@ -8,7 +8,6 @@ use super::{Call, Run};
 
 impl Run {
     /// Tool calls with an unknown outcome that are left where the run goes on from an earlier step.
-    #[must_use]
     pub fn in_doubt_from(&self, step: Id) -> Vec<DoubtfulCall> {
         let mut run = self.clone();
         run.go_back_to(step);
@@ -16,7 +15,6 @@ impl Run {
     }
 
     /// Tool calls with an unknown outcome that must not be repeated.
-    #[must_use]
     pub fn in_doubt(&self) -> Vec<DoubtfulCall> {
         let steps = self.lanes.values().filter_map(|lane| lane.step.as_ref());
         let mut found = Vec::new();

@@ -62,8 +62,6 @@ pub struct Branch {
     pub iteration: Option<u32>,
     /// The join that ends it.
     pub join: Option<NodeIndex>,
-    /// When it began.
-    pub started_at: Timestamp,
 }
 
 /// Where a lane is.
@@ -86,10 +84,9 @@ pub struct Frame {
 
 /// A step that began and has not ended.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct OpenStep {
-    /// Its id.
     pub id: Id,
-    /// Its node.
     pub node: NodeIndex,
     /// From 1.
     pub attempt: u32,
@@ -123,8 +120,6 @@ pub struct OpenStep {
     pub decisions: HashMap<String, Decision>,
     /// Calls that its pauses asked about: they are the step's own before they are announced.
     pub gated: HashSet<String>,
-    /// Calls of its last answered approval.
-    pub last_gated: Vec<String>,
     /// The answer to its human pause.
     pub answer: Option<Answer>,
     /// What its calls asked people, by key.
@@ -143,7 +138,6 @@ pub struct OpenStep {
     pub model: Option<String>,
     /// Who is asked instead of its first models.
     pub fallbacks: Fallbacks,
-    /// Of a fork.
     pub fork: Option<Box<OpenFork>>,
 }
 
@@ -202,7 +196,6 @@ pub struct BranchDone {
 
 impl OpenStep {
     /// The tool call of that id is this step's.
-    #[must_use]
     pub fn has_call(&self, call_id: &str) -> bool {
         self.announced.contains_key(call_id) || self.gated.contains(call_id)
     }
@@ -227,7 +220,6 @@ impl OpenStep {
             pause: None,
             decisions: HashMap::new(),
             gated: HashSet::new(),
-            last_gated: Vec::new(),
             answer: None,
             asked: HashMap::new(),
             said: HashMap::new(),
@@ -250,7 +242,6 @@ impl Lane {
     }
 
     /// The count that a visit of a loop node has.
-    #[must_use]
     pub fn visit(&self, node: NodeIndex) -> u32 {
         self.frames.iter().find(|frame| frame.node == node).map_or(1, |frame| frame.count + 1)
     }
@@ -290,7 +281,6 @@ impl Lane {
     }
 
     /// The iteration in the events of a step at a node; a loop node's own visit counts.
-    #[must_use]
     pub fn iteration(&self, visit: Option<u32>) -> Option<u32> {
         visit
             .or_else(|| self.frames.last().map(|frame| frame.count))
@@ -298,7 +288,6 @@ impl Lane {
     }
 
     /// The scope of a step: `loop_1#2/fork_1:b`; empty at top level.
-    #[must_use]
     pub fn scope(&self, plan: &Plan) -> String {
         let mut scope = self.branch.as_ref().map(|branch| branch.scope.to_string()).unwrap_or_default();
         for frame in &self.frames {
@@ -313,31 +302,26 @@ impl Lane {
     }
 
     /// Ids of its branches from the outermost fork inwards.
-    #[must_use]
     pub fn path(&self) -> &[Arc<str>] {
         self.branch.as_ref().map_or(&[], |branch| &branch.path)
     }
 
     /// Positions of its branches in declaration order, by which lanes are sorted.
-    #[must_use]
     pub fn order(&self) -> &[usize] {
         self.branch.as_ref().map_or(&[], |branch| &branch.order)
     }
 
     /// The open pause of this lane.
-    #[must_use]
     pub fn pause(&self) -> Option<&Pause> {
         self.step.as_ref().and_then(|step| step.pause.as_deref())
     }
 
     /// It is at a node and waits for nobody: neither for a person nor for the branches of a fork.
-    #[must_use]
     pub fn can_go_on(&self) -> bool {
         matches!(self.at, At::Node(_)) && self.pause().is_none() && self.fork().is_none()
     }
 
     /// The open fork of this lane.
-    #[must_use]
     pub fn fork(&self) -> Option<&OpenFork> {
         self.step.as_ref().and_then(|step| step.fork.as_deref())
     }

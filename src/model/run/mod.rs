@@ -32,51 +32,30 @@ use working_time::WorkingTime;
 /// Spans of the host that are remembered of one attempt.
 const MOST_LINKS: usize = 32;
 
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waits for a worker.
-    Queued,
-    /// It has an owner.
-    Running,
-    /// Waits at a human node.
-    AwaitingInput,
-    /// Waits before an approval-gated tool.
-    AwaitingToolApproval,
-    /// Finished.
-    Completed,
-    /// Ended by an error; can be retried.
-    Failed,
-    /// Ended by a cancel request.
-    Cancelled,
+named! {
+    /// Where a run stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        /// Waits for a worker.
+        Queued = "queued",
+        /// It has an owner.
+        Running = "running",
+        /// Waits at a human node.
+        AwaitingInput = "awaiting_input",
+        /// Waits before an approval-gated tool.
+        AwaitingToolApproval = "awaiting_tool_approval",
+        /// Finished.
+        Completed = "completed",
+        /// Ended by an error; can be retried.
+        Failed = "failed",
+        /// Ended by a cancel request.
+        Cancelled = "cancelled",
+    }
 }
 
 impl Status {
-    /// As it is published.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::AwaitingInput => "awaiting_input",
-            Self::AwaitingToolApproval => "awaiting_tool_approval",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The status of that name.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Queued, Self::Running, Self::AwaitingInput, Self::AwaitingToolApproval];
-        let ends = [Self::Completed, Self::Failed, Self::Cancelled];
-        all.into_iter().chain(ends).find(|status| status.as_str() == text)
-    }
-
     /// It has no owner and needs an action to continue.
-    #[must_use]
     pub const fn at_rest(self) -> bool {
         match self {
             Self::Queued | Self::Running => false,
@@ -85,13 +64,11 @@ impl Status {
     }
 
     /// It waits for a person.
-    #[must_use]
     pub const fn paused(self) -> bool {
         matches!(self, Self::AwaitingInput | Self::AwaitingToolApproval)
     }
 
     /// It is over.
-    #[must_use]
     pub const fn terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -236,7 +213,6 @@ impl Run {
     }
 
     /// The span of the host that it was started or last gone on in.
-    #[must_use]
     pub fn host_span(&self) -> Option<&Arc<TraceContext>> {
         self.links.last().or(self.created.trace.as_ref())
     }
@@ -275,7 +251,6 @@ impl Run {
     }
 
     /// All open pauses, earliest first: declaration order of branches, outermost fork first.
-    #[must_use]
     pub fn pauses(&self) -> Vec<(&Lane, &Pause)> {
         let mut open: Vec<_> = self.lanes.values().filter_map(|lane| Some((&**lane, lane.pause()?))).collect();
         open.sort_by(|left, right| left.0.order().cmp(right.0.order()));
@@ -283,13 +258,11 @@ impl Run {
     }
 
     /// A branch of it can go on.
-    #[must_use]
     pub fn has_work(&self) -> bool {
         self.lanes.values().any(|lane| lane.can_go_on())
     }
 
     /// The status of the earliest open pause.
-    #[must_use]
     pub fn paused_status(&self) -> Option<Status> {
         self.pauses().first().map(|(_, pause)| match pause.reason {
             PauseReason::Human { .. } => Status::AwaitingInput,
@@ -298,7 +271,6 @@ impl Run {
     }
 
     /// What it took with its children.
-    #[must_use]
     pub fn total(&self) -> Usage {
         let mut total = self.own;
         for child in self.children.values() {
@@ -308,19 +280,16 @@ impl Run {
     }
 
     /// Execution time up to now.
-    #[must_use]
     pub fn worked(&self, now: Timestamp) -> u64 {
         self.working.until(now)
     }
 
     /// The text that the run answers: a stop node's, else the last published.
-    #[must_use]
     pub fn answer(&self) -> Option<String> {
         self.reply.clone().or_else(|| self.lanes.get(&0)?.reply.clone())
     }
 
     /// Whether a turn that begins with this message is held here: it lives as long as the run, or is not part of a stored history yet.
-    #[must_use]
     pub fn holds_turn(&self, message: Id) -> bool {
         let begins = |turn: &super::event::Turn| turn.ids.first() == Some(&message);
         let ended = |lane: &Lane| {

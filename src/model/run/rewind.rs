@@ -38,7 +38,6 @@ pub struct Spot {
 
 impl Spot {
     /// Whether going back to a step here makes a later step there obsolete. `reopened` are the lanes whose closed forks open again.
-    #[must_use]
     pub fn obsoletes(&self, later: &Self, reopened: &[LaneId]) -> bool {
         let own_fork = |fork: &Id| self.above.iter().any(|(_, own)| own == fork);
         later.lane == self.lane
@@ -80,7 +79,6 @@ impl Run {
     }
 
     /// Where a step of a lane begins.
-    #[must_use]
     pub fn spot(&self, lane: LaneId) -> Spot {
         let mut above = Vec::new();
         let mut at = self.lanes.get(&lane);
@@ -92,7 +90,6 @@ impl Run {
     }
 
     /// The lanes whose closed forks open again when a retry goes back to a marked step.
-    #[must_use]
     pub fn reopened_for(&self, step: Id) -> Vec<LaneId> {
         self.marks.get(step).iter().flat_map(|mark| mark.chain.iter().skip(1)).map(|lane| lane.id).collect()
     }
@@ -179,7 +176,6 @@ impl Run {
     }
 
     /// Where going back to a completed step leads; the run was folded towards it.
-    #[must_use]
     pub fn way_back(&self, step: Id) -> Option<BackTo> {
         let chain = &self.marks.get(step).filter(|mark| mark.completed)?.chain;
         let lane = chain.first()?;

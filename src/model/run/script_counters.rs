@@ -15,7 +15,6 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A reply was used.
     pub(super) fn replied(&mut self, index: u64) {
         self.replies.push(index);
     }

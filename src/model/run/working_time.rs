@@ -46,7 +46,6 @@ impl WorkingTime {
     }
 
     /// In milliseconds, up to a moment.
-    #[must_use]
     pub fn until(&self, now: Timestamp) -> u64 {
         self.before + self.since.map_or(0, |since| u64::try_from(now.0.saturating_sub(since.0).saturating_sub(self.ahead)).unwrap_or(0))
     }

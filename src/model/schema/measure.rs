@@ -15,7 +15,6 @@ const LETTERS: usize = 100_000;
 /// Parts that give themselves a name; references are looked for in each of them.
 const NAMED: usize = 50;
 
-/// What was measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     /// Parts with every reference written out.
@@ -122,7 +121,6 @@ fn parts_of(map: &Map<String, Value>) -> Vec<&Value> {
     parts
 }
 
-/// Measures a schema.
 pub(super) fn measured(schema: &Value) -> Result<Measured, String> {
     let places = Places::of(schema)?;
     let mut found = Finder { places: &places, known: HashMap::new(), plain: true };

@@ -51,7 +51,6 @@ impl Schema {
     }
 
     /// What is wrong with a value; nothing when it fits.
-    #[must_use]
     pub fn problems(&self, value: &Value) -> Vec<String> {
         let parts = cost::parts(value);
         let flat = self.width.map(|width| width.saturating_mul(parts)).filter(|steps| *steps <= STEPS);
@@ -86,7 +85,6 @@ impl Schema {
 }
 
 /// Why a schema cannot be used, if it cannot.
-#[must_use]
 pub fn fault(schema: &Value) -> Option<String> {
     Schema::compile(schema).err()
 }

@@ -181,13 +181,11 @@ impl Frame {
     }
 
     /// Its number in its order.
-    #[must_use]
     pub const fn number(&self) -> u64 {
         self.n
     }
 
     /// The frame that ends a tail.
-    #[must_use]
     pub fn is_terminal(&self) -> bool {
         if let Body::Written(written) = &self.body { written.terminal } else { matches!(self.body, Body::Terminal { .. }) }
     }
@@ -205,7 +203,6 @@ impl Frame {
     }
 
     /// About how many bytes it takes as text; cheap to say.
-    #[must_use]
     pub fn weight(&self) -> usize {
         match &self.body {
             Body::Token { delta, .. } => 160 + delta.len(),
@@ -238,7 +235,6 @@ impl Frame {
     }
 
     /// The step that a `step_started` frame begins, when it is its first.
-    #[must_use]
     pub fn begins_step(&self) -> Option<Id> {
         if let Body::Written(written) = &self.body {
             return written.begins;
@@ -252,7 +248,6 @@ impl Frame {
     }
 
     /// What a search of a knowledge base found: `[{n, chunk_id, document_id, source_name}]`. No part of its data.
-    #[must_use]
     pub fn sources(&self) -> Option<&Value> {
         if let Body::Written(written) = &self.body {
             return written.sources.as_ref();
@@ -263,7 +258,6 @@ impl Frame {
     }
 
     /// The event's name.
-    #[must_use]
     pub fn event(&self) -> &'static str {
         let chat = self.facts().created.entity == EntityKind::Agent;
         match &self.body {
@@ -340,7 +334,6 @@ const fn end_of(event: &Event, chat: bool) -> &'static str {
 }
 
 /// Calls that wait for approval, as they are shown: with the server that gets them, if it is one's.
-#[must_use]
 pub fn pending_tools(calls: &[super::super::chat::ToolCall], servers: &BTreeMap<String, CallServer>) -> Vec<Value> {
     let shown = |call: &super::super::chat::ToolCall| {
         let mut shown = serde_json::json!({"name": call.name, "arguments": call.arguments, "call_id": call.id});

@@ -27,7 +27,6 @@ impl<'a> Object<'a> {
         self.out.extend_from_slice(b"\":");
     }
 
-    /// Any value.
     pub(super) fn put(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> &mut Self {
         self.name(name);
         let start = self.out.len();
@@ -58,7 +57,6 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// An id.
     pub(super) fn id(&mut self, name: &str, id: super::super::Id) -> &mut Self {
         let mut buffer = [0; uuid::fmt::Hyphenated::LENGTH];
         let text = id.0.as_hyphenated().encode_lower(&mut buffer);
@@ -72,7 +70,6 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// A number.
     pub(super) fn number(&mut self, name: &str, number: u64) -> &mut Self {
         self.name(name);
         let _infallible = write!(self.out, "{number}");

@@ -14,7 +14,6 @@ use super::tool_results::ToolResults;
 /// The held frames of a lane.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// A frame.
     Frame(Frame),
     /// The frames of a fork's branches come here.
     Fork,

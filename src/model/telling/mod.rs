@@ -122,7 +122,6 @@ impl Telling {
     }
 
     /// The position of the run according to its published frames.
-    #[must_use]
     pub const fn status(&self) -> Status {
         self.status
     }

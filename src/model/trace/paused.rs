@@ -10,7 +10,6 @@ use super::super::run::{BranchState, Lane, Run};
 use super::super::telling::pending_tools;
 
 /// The checkpoint that a paused run shows: where it waits, and with what state.
-#[must_use]
 pub fn checkpoint(run: &Run) -> Option<Value> {
     if !run.status.paused() {
         return None;
@@ -85,7 +84,6 @@ fn interrupt(run: &Run, pause: Id) -> String {
 }
 
 /// All open pauses, as the trace lists them.
-#[must_use]
 pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<Value> {
     if !run.status.paused() {
         return Vec::new();

@@ -54,52 +54,43 @@ impl Span {
             CallKind::Retrieval | CallKind::Rerank => "rag",
         };
         Self {
-            id: call.span,
-            parent: None,
-            step: call.step,
-            node,
-            kind,
-            name: call.name.clone(),
-            status: "running",
             provider: call.provider.clone(),
             model: call.model.clone(),
-            usage: None,
-            started_at: at,
-            finished_at: None,
-            fault: None,
             input: call.arguments.clone(),
-            output: None,
             prompt: call.prompt.clone(),
             options: call.options.clone(),
             parameters: call.parameters.clone(),
-            answer: None,
-            finish: None,
-            cost_source: None,
-            warnings: Vec::new(),
-            waited_ms: None,
-            response_id: None,
-            response_model: None,
-            first_piece_ms: None,
+            ..Self::new(call.span, call.step, node, (kind, &call.name), at)
         }
     }
 
     pub(super) fn measured(at: Timestamp, measured: &Measured, node: Option<Arc<str>>) -> Self {
+        let kind = if measured.kind == "memory" { "memory" } else { "context" };
         Self {
-            id: measured.span,
-            parent: None,
-            step: measured.step,
-            node,
-            kind: if measured.kind == "memory" { "memory" } else { "context" },
-            name: measured.name.clone(),
             status: "completed",
+            finished_at: Some(at),
+            output: Some(measured.output.clone()),
+            ..Self::new(measured.span, measured.step, node, (kind, &measured.name), at)
+        }
+    }
+
+    fn new(id: Id, step: Id, node: Option<Arc<str>>, (kind, name): (&'static str, &str), at: Timestamp) -> Self {
+        Self {
+            id,
+            parent: None,
+            step,
+            node,
+            kind,
+            name: name.to_owned(),
+            status: "running",
             provider: None,
             model: None,
             usage: None,
             started_at: at,
-            finished_at: Some(at),
+            finished_at: None,
             fault: None,
             input: None,
-            output: Some(measured.output.clone()),
+            output: None,
             prompt: Vec::new(),
             options: Map::new(),
             parameters: None,
@@ -172,13 +163,11 @@ impl Span {
     }
 
     /// About the bytes of what it was given and gave.
-    #[must_use]
     pub fn payload(&self) -> usize {
         self.input.iter().chain(&self.output).map(of_value).sum()
     }
 
     /// The span as the trace JSON has it. `messages` gives what a model was sent and what it answered.
-    #[must_use]
     pub fn json(&self, messages: Option<(Value, Value)>, payloads: bool, usage: impl Fn(&Usage) -> Map<String, Value>) -> Value {
         let (input, output) = match messages {
             Some((input, output)) => (Some(input), Some(output)),

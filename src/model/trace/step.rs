@@ -20,32 +20,20 @@ pub(super) struct Moment {
     pub(super) worked_ms: u64,
 }
 
-/// How far a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepStatus {
-    /// Active.
-    Running,
-    /// Waits for a person.
-    Paused,
-    /// Ended well.
-    Completed,
-    /// Ended badly.
-    Failed,
-    /// Cut short.
-    Cancelled,
-}
-
-impl StepStatus {
-    /// As it is shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+named! {
+    /// How far a step is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StepStatus {
+        /// Active.
+        Running = "running",
+        /// Waits for a person.
+        Paused = "paused",
+        /// Ended well.
+        Completed = "completed",
+        /// Ended badly.
+        Failed = "failed",
+        /// Cut short.
+        Cancelled = "cancelled",
     }
 }
 
@@ -163,7 +151,6 @@ impl Step {
     }
 
     /// The keys that it changed, as the trace JSON has them.
-    #[must_use]
     pub fn changed(&self) -> Option<Value> {
         self.output.as_ref().map(changed)
     }
@@ -187,14 +174,12 @@ impl Step {
     }
 
     /// About the bytes of what it wrote and found.
-    #[must_use]
     pub fn payload(&self) -> usize {
         let output = self.output.iter().flatten().map(|(key, value)| key.len() + of_value(value)).sum::<usize>();
         output + self.rag.as_ref().map_or(0, of_value)
     }
 
     /// The step as the trace JSON has it. `state` is the snapshot to show, when it is shown.
-    #[must_use]
     pub fn json(&self, state: Option<Value>, omitted: bool, payloads: bool, usage: Map<String, Value>) -> Value {
         let kind = self.kind.map(NodeKind::as_str);
         let error = self.fault.as_ref().map(|fault| json!({"code": fault.code.as_str(), "message": fault.message}));

@@ -16,21 +16,14 @@ const MARKER_TOKENS: u64 = 4;
 /// Characters of a token, of which some take a whole one.
 const TOKEN: u64 = 4;
 
-/// Where a text was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// At the end of a sentence.
-    Sentence,
-    /// Where the budget ended.
-    Hard,
-}
-
-impl Strategy {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sentence => "sentence",
-            Self::Hard => "hard",
-        }
+named! {
+    /// Where a text was cut.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Strategy {
+        /// At the end of a sentence.
+        Sentence = "sentence",
+        /// Where the budget ended.
+        Hard = "hard",
     }
 }
 
@@ -78,7 +71,6 @@ pub fn within(text: String, budget: Option<u64>, source: Source<'_>, cuts: &mut 
 }
 
 /// The beginning of a text that is over its budget, with the marker behind it.
-#[must_use]
 pub fn cut(text: &str, budget: u64) -> (String, Strategy) {
     if budget <= MARKER_TOKENS {
         return (MARKER.to_owned(), Strategy::Hard);

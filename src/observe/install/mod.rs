@@ -7,13 +7,15 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Kind, Result};
 
-/// A system that is known by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// inspector.dev.
-    Inspector,
-    /// langfuse.com, or a Langfuse of one's own.
-    Langfuse,
+named! {
+    /// A system that is known by name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Preset {
+        /// inspector.dev.
+        Inspector = "inspector",
+        /// langfuse.com, or a Langfuse of one's own.
+        Langfuse = "langfuse",
+    }
 }
 
 /// What was done.
@@ -28,23 +30,6 @@ pub struct Installed {
 }
 
 impl Preset {
-    /// The preset of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "inspector" => Some(Self::Inspector),
-            "langfuse" => Some(Self::Langfuse),
-            _ => None,
-        }
-    }
-
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Inspector => "inspector",
-            Self::Langfuse => "langfuse",
-        }
-    }
-
     /// Secrets are named, never written: the variables have them.
     fn settings(self) -> Value {
         match self {
@@ -86,7 +71,7 @@ pub fn install(file: &Path, preset: Preset, force: bool) -> Result<Installed> {
         None => json!({}),
     };
     let Value::Object(mut root) = known else { return Err(refused(file, "it is not an object")) };
-    let said = root.get("observability").and_then(|part| part.get(preset.key())).is_some();
+    let said = root.get("observability").and_then(|part| part.get(preset.as_str())).is_some();
     if said && !force {
         return Ok(told("kept"));
     }
@@ -108,7 +93,7 @@ pub fn install(file: &Path, preset: Preset, force: bool) -> Result<Installed> {
 fn put(root: &mut Map<String, Value>, preset: Preset) -> std::result::Result<(), &'static str> {
     let part = root.entry("observability").or_insert_with(|| json!({}));
     let Value::Object(part) = part else { return Err("its `observability` is not an object") };
-    part.insert(preset.key().into(), preset.settings());
+    part.insert(preset.as_str().into(), preset.settings());
     Ok(())
 }
 
@@ -118,7 +103,7 @@ fn with_table(text: &str, preset: Preset) -> String {
     if !new.is_empty() {
         new.push_str("\n\n");
     }
-    new.push_str(&format!("[observability.{}]\n", preset.key()));
+    new.push_str(&format!("[observability.{}]\n", preset.as_str()));
     for (name, value) in preset.settings().as_object().into_iter().flatten() {
         new.push_str(&format!("{name} = {value}\n"));
     }
@@ -126,9 +111,6 @@ fn with_table(text: &str, preset: Preset) -> String {
 }
 
 /// Writes a file. A file beside it takes its place, so that a crash leaves the old or the new one.
-///
-/// # Errors
-/// The file system's.
 pub fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".new");

@@ -52,5 +52,5 @@ fn what_is_no_configuration_is_left_alone() {
     std::fs::write(&file, "[1]").expect("a file");
     assert!(install(&file, Preset::Inspector, true).is_err());
     assert_eq!(read(&file), "[1]");
-    assert_eq!(Preset::parse("datadog"), None);
+    assert_eq!(Preset::named("datadog"), None);
 }

@@ -59,7 +59,6 @@ impl Instrument {
 /// Names with what they say: never an id of a run, a thread, a user or a tenant.
 type Attributes = Vec<(&'static str, String)>;
 
-/// One histogram.
 #[derive(Clone, Debug)]
 struct Histogram {
     count: u64,

@@ -9,7 +9,6 @@ pub(super) enum Thinking {
     Never,
     /// By a number of tokens.
     Budget,
-    /// By an effort.
     Effort,
 }
 

@@ -36,7 +36,6 @@ pub struct Bedrock {
 }
 
 /// Where the models of a region are.
-#[must_use]
 pub fn base_url(region: &str) -> String {
     let zone = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     format!("https://bedrock-runtime.{region}.{zone}")

@@ -34,7 +34,6 @@ pub struct Gate {
     limits: ProviderLimits,
     /// How long a call waits at most.
     patience: Duration,
-    /// A minute.
     minute: Duration,
     /// There may be a key that rests.
     resting: AtomicBool,
@@ -93,8 +92,7 @@ impl Gate {
     }
 
     /// Whether a call passes without waiting. With a key it observes the `retry-after` delays of that key.
-    #[must_use]
-    pub fn is_open(&self, key: Option<Key>) -> bool {
+    fn is_open(&self, key: Option<Key>) -> bool {
         self.limits == ProviderLimits::default() && self.rests_until(key).is_none()
     }
 
@@ -124,7 +122,6 @@ impl Gate {
     }
 
     /// The rest of the delay of a key.
-    #[must_use]
     pub fn rests_for(&self, key: Option<Key>) -> Duration {
         self.rests_until(key).map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
     }
@@ -175,15 +172,6 @@ impl Gate {
             deltas(Delta::Waited(waited));
         }
         pass
-    }
-
-    /// Waits for room. Dropping the future leaves the line.
-    ///
-    /// # Errors
-    /// There was none in time; how long was waited.
-    #[cfg(test)]
-    async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
-        self.come(tenant, Some(tests::KEY), tokens).await
     }
 
     async fn come(self: &Arc<Self>, tenant: &str, key: Option<Key>, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {

@@ -6,7 +6,7 @@ use super::*;
 
 const SHORT: Duration = Duration::from_millis(400);
 /// The key of the provider, and one that another tenant has under its name.
-pub(super) const KEY: Key = 1;
+const KEY: Key = 1;
 const OTHER: Key = 2;
 /// What a loaded machine adds.
 const LATE: Duration = Duration::from_millis(250);
@@ -35,7 +35,7 @@ fn is_about(waited: Duration, wanted: Duration) -> bool {
 fn send(gate: &Arc<Gate>, seen: &Arc<Mutex<Vec<String>>>, tenant: &'static str, name: &str) -> tokio::task::JoinHandle<()> {
     let (gate, seen, name) = (Arc::clone(gate), Arc::clone(seen), name.to_owned());
     tokio::spawn(async move {
-        let passed = gate.enter(tenant, || 0).await.expect("room");
+        let passed = gate.come(tenant, Some(KEY), || 0).await.expect("room");
         seen.lock().push(name);
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(passed);
@@ -63,32 +63,32 @@ async fn requests_wait_until_a_minute_has_passed_since_the_first() {
     let gate = gate(0, 2, 0);
     let began = Instant::now();
     for wanted in [0, 0, 1, 1, 2] {
-        gate.enter("", || 0).await.expect("room");
+        gate.come("", Some(KEY), || 0).await.expect("room");
         assert!(is_about(began.elapsed(), SHORT * wanted), "{wanted}: {:?}", began.elapsed());
     }
     gate.again();
-    let passed = gate.enter("", || 0).await.expect("room");
+    let passed = gate.come("", Some(KEY), || 0).await.expect("room");
     assert!(is_about(passed.waited, SHORT), "a call that is made again is a request, too: {:?}", passed.waited);
 }
 
 #[tokio::test]
 async fn tokens_are_counted_as_they_were_reported() {
     let gate = gate(0, 0, 100);
-    let first = gate.enter("", || 90).await.expect("room");
+    let first = gate.come("", Some(KEY), || 90).await.expect("room");
     first.pass.spent(20);
     drop(first);
-    assert!(gate.enter("", || 80).await.expect("room").waited.is_zero(), "the report counts and not the estimate");
-    let large = gate.enter("", || 500).await.expect("room");
+    assert!(gate.come("", Some(KEY), || 80).await.expect("room").waited.is_zero(), "the report counts and not the estimate");
+    let large = gate.come("", Some(KEY), || 500).await.expect("room");
     assert!(is_about(large.waited, SHORT), "a call larger than the limit goes alone: {:?}", large.waited);
-    assert!(is_about(gate.enter("", || 1).await.expect("room").waited, SHORT));
+    assert!(is_about(gate.come("", Some(KEY), || 1).await.expect("room").waited, SHORT));
 }
 
 #[tokio::test]
 async fn who_gives_up_leaves_the_line_and_its_room() {
     let (gate, seen) = (gate(1, 0, 0), Arc::default());
-    let first = gate.enter("a", || 0).await.expect("room");
+    let first = gate.come("a", Some(KEY), || 0).await.expect("room");
     let other = Arc::clone(&gate);
-    let gone = tokio::spawn(async move { other.enter("a", || 0).await.map(drop) });
+    let gone = tokio::spawn(async move { other.come("a", Some(KEY), || 0).await.map(drop) });
     settle().await;
     let next = send(&gate, &seen, "b", "b");
     settle().await;
@@ -97,8 +97,8 @@ async fn who_gives_up_leaves_the_line_and_its_room() {
     drop(first);
     next.await.expect("an end");
     // One that was admitted and is dropped before it knows.
-    let held = gate.enter("a", || 0).await.expect("room");
-    let mut unaware = Box::pin(gate.enter("b", || 0));
+    let held = gate.come("a", Some(KEY), || 0).await.expect("room");
+    let mut unaware = Box::pin(gate.come("b", Some(KEY), || 0));
     assert!(futures_util::poll!(unaware.as_mut()).is_pending());
     drop(held);
     assert_eq!(gate.room.lock().active, 1, "it was admitted");
@@ -109,8 +109,8 @@ async fn who_gives_up_leaves_the_line_and_its_room() {
 #[tokio::test]
 async fn a_wait_ends_with_what_to_do() {
     let gate = gate(1, 0, 0);
-    let _held = gate.enter("", || 0).await.expect("room");
-    let (failure, waited) = gate.enter("", || 0).await.expect_err("no room");
+    let _held = gate.come("", Some(KEY), || 0).await.expect("room");
+    let (failure, waited) = gate.come("", Some(KEY), || 0).await.expect_err("no room");
     assert!(failure.fault.code == FaultCode::ProviderRateLimited && is_about(waited, Duration::from_secs(2)), "{waited:?}");
     let text = failure.fault.message;
     assert!(text.contains("`work` had no room for this call within 2000 ms") && text.contains("was not asked"), "{text}");
@@ -124,22 +124,22 @@ async fn a_rest_holds_all_calls_of_its_key_and_costs_nothing_before_and_after() 
     gate.rest(KEY, SHORT);
     gate.rest(KEY, Duration::from_millis(5));
     assert!(!gate.is_open(Some(KEY)));
-    let [one, other] = ["a", "b"].map(|tenant| gate.enter(tenant, || 0));
+    let [one, other] = ["a", "b"].map(|tenant| gate.come(tenant, Some(KEY), || 0));
     let (one, other) = tokio::join!(one, other);
     assert!([one, other].into_iter().all(|passed| is_about(passed.expect("room").waited, SHORT)));
     assert!(gate.is_open(Some(KEY)) && gate.rests.lock().is_empty());
     gate.rest(KEY, Duration::from_secs(7200));
-    let (failure, waited) = gate.enter("", || 0).await.expect_err("too long");
+    let (failure, waited) = gate.come("", Some(KEY), || 0).await.expect_err("too long");
     assert!(waited < LATE && failure.fault.message.contains("asked for no calls for 3600 more seconds"), "{}", failure.fault.message);
 }
 
 #[tokio::test]
 async fn a_call_that_waited_for_another_goes_as_soon_as_time_lets_it() {
     let gate = gate(1, 1, 0);
-    let first = gate.enter("a", || 0).await.expect("room");
+    let first = gate.come("a", Some(KEY), || 0).await.expect("room");
     let waits = tokio::spawn({
         let gate = Arc::clone(&gate);
-        async move { gate.enter("b", || 0).await.map(|passed| passed.waited) }
+        async move { gate.come("b", Some(KEY), || 0).await.map(|passed| passed.waited) }
     });
     tokio::time::sleep(SHORT / 4).await;
     drop(first);

@@ -165,7 +165,6 @@ impl Dialect {
     }
 
     /// Its servers may have no parser of their own for what a model thinks, and leave it at the beginning of the text.
-    #[must_use]
     pub fn may_tag_thoughts(&self) -> bool {
         matches!(
             &*self.kind,
@@ -174,7 +173,6 @@ impl Dialect {
     }
 
     /// A thought that stood between tags in the text of a model goes back in the same form.
-    #[must_use]
     pub fn echoes_tags(&self, model: &str) -> bool {
         self.may_tag_thoughts() && self.echo_tags.unwrap_or_else(|| wants_tags(model))
     }
@@ -203,13 +201,11 @@ impl Dialect {
     }
 
     /// The name under which a model is asked: on Azure that of its deployment.
-    #[must_use]
     pub fn name<'a>(&'a self, model: &'a str) -> &'a str {
         self.azure.as_ref().and_then(|azure| azure.deployments.get(model)).map_or(model, String::as_str)
     }
 
     /// How an answer of a model is given its form, with or without tools beside it.
-    #[must_use]
     pub fn structure(&self, facts: &Facts, tools: bool) -> Structure {
         match (self.structure, facts.structured()) {
             (Structure::Words, _) | (_, Structured::None) => Structure::Words,
@@ -225,7 +221,6 @@ impl Dialect {
     }
 
     /// The URL of a path for a model. Azure's dated interfaces name the deployment there.
-    #[must_use]
     pub fn url(&self, base_url: &str, path: &str, model: &str) -> String {
         let base = base_url.trim_end_matches('/');
         match &self.azure {

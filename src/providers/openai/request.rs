@@ -10,7 +10,7 @@ use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind, Takes};
 use crate::model::registry::{Facts, Medium};
 use crate::providers::reply::object;
-use crate::providers::{ChatRequest, instruct, strict};
+use crate::providers::{ChatRequest, NativeTool, ToolOffer, instruct, strict};
 
 pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
@@ -21,7 +21,7 @@ pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Va
     let messages = told.map(|(schema, _)| instruct::with_schema(&carried, schema));
     let messages = messages.as_deref().unwrap_or(&carried);
     body.insert("messages".into(), messages.iter().map(|one| message(one, request, dialect)).collect());
-    add_tools(&mut body, request);
+    add_tools(&mut body, request, &FORMS);
     add_parameters(&mut body, &request.parameters, dialect);
     if dialect.kind == "openrouter" && request.facts(&dialect.kind).makes(Medium::Image) {
         body.insert("modalities".into(), json!(["image", "text"]));
@@ -80,30 +80,39 @@ pub(in crate::providers) fn strictly(schema: &Value, strict: bool) -> (Value, bo
     }
 }
 
-fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
-    let functions = request.tools.iter().map(|tool| {
+/// The forms of one API: a function, a tool of the provider, the choice of one function.
+pub(in crate::providers) struct Forms {
+    pub(in crate::providers) function: fn(&ToolOffer) -> Value,
+    pub(in crate::providers) native: fn(&NativeTool) -> Value,
+    pub(in crate::providers) named: fn(&str) -> Value,
+}
+
+const FORMS: Forms = Forms {
+    function: |tool| {
         json!({"type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
-    });
-    let native = request.native_tools.iter().map(|tool| Value::Object(tool.typed(&tool.kind)));
-    let tools: Vec<Value> = functions.chain(native).collect();
+    },
+    native: |tool| Value::Object(tool.typed(&tool.kind)),
+    named: |name| json!({"type": "function", "function": {"name": name}}),
+};
+
+/// Adds the tools, and whether and which are called.
+pub(in crate::providers) fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest, forms: &Forms) {
+    let functions = request.tools.iter().map(forms.function);
+    let tools: Vec<Value> = functions.chain(request.native_tools.iter().map(forms.native)).collect();
     if tools.is_empty() {
         return;
     }
     body.insert("tools".into(), tools.into());
-    body.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), choice_of(choice))));
-    if let Some(parallel) = request.parallel_tool_calls {
-        body.insert("parallel_tool_calls".into(), parallel.into());
-    }
-}
-
-/// Whether and which tools are called.
-fn choice_of(choice: &ToolChoice) -> Value {
-    match choice {
+    let choice = request.tool_choice.as_ref().map(|choice| match choice {
         ToolChoice::Auto => "auto".into(),
         ToolChoice::None => "none".into(),
         ToolChoice::Required => "required".into(),
-        ToolChoice::Tool(name) => json!({"type": "function", "function": {"name": name}}),
+        ToolChoice::Tool(name) => (forms.named)(name),
+    });
+    body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
+    if let Some(parallel) = request.parallel_tool_calls {
+        body.insert("parallel_tool_calls".into(), parallel.into());
     }
 }
 

@@ -109,22 +109,12 @@ impl Providers {
         self.config.effective_default_model(|name| name == "OPENAI_API_KEY" && key)
     }
 
-    /// Where secrets are found.
-    #[must_use]
-    pub const fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
     /// The provider of an id. Its credential is looked up when it is asked.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
         Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
     }
 
     /// Whether its answers are asked for as streams.
-    #[must_use]
     pub fn streams(&self, provider: &str) -> bool {
         self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
     }
@@ -160,13 +150,11 @@ impl Providers {
     }
 
     /// Whether an answer that did not fit its schema is asked for again beside the tools of the call before.
-    #[must_use]
     pub fn repairs_beside_tools(&self, provider: &str, model: &str) -> bool {
         self.entries.get(provider).is_some_and(|entry| entry.repairs_beside_tools(model, &entry.facts(model).facts))
     }
 
     /// What is known of a model.
-    #[must_use]
     pub fn facts(&self, provider: &str, model: &str) -> models::Found {
         match self.entries.get(provider) {
             Some(entry) => entry.facts(model),
@@ -175,7 +163,6 @@ impl Providers {
     }
 
     /// The kind of a provider, by which its models and prices are known.
-    #[must_use]
     pub fn kind<'a>(&'a self, provider: &'a str) -> &'a str {
         self.entries.get(provider).map_or(provider, |entry| &entry.dialect)
     }
@@ -255,7 +242,6 @@ struct Found {
     /// What requests to Bedrock are signed with.
     keys: Option<Keys>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// All secrets in it.
     secrets: Vec<Secret>,
     /// Members of the request that the agent or the node adds.
     options: Map<String, Value>,

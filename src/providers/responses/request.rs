@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{FAMILY, items};
-use crate::model::agent::{Parameters, ToolChoice};
+use crate::model::agent::Parameters;
 use crate::model::registry::{Reasoning, Structured};
-use crate::providers::openai::request::strictly;
+use crate::providers::openai::request::{Forms, add_tools, strictly};
 use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, NativeTool, instruct};
 
@@ -28,7 +28,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     if reasons(request) {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
-    add_tools(&mut body, request);
+    add_tools(&mut body, request, &FORMS);
     add_parameters(&mut body, &request.parameters, reasons(request));
     if let Some(schema) = native {
         let (schema, strict) = strictly(schema, true);
@@ -61,31 +61,13 @@ fn native(tool: &NativeTool) -> Value {
     Value::Object(told)
 }
 
-fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
-    let functions = request.tools.iter().map(|tool| {
+const FORMS: Forms = Forms {
+    function: |tool| {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.input_schema, "strict": false})
-    });
-    let native = request.native_tools.iter().map(native);
-    let tools: Vec<Value> = functions.chain(native).collect();
-    if tools.is_empty() {
-        return;
-    }
-    body.insert("tools".into(), tools.into());
-    body.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), choice_of(choice))));
-    if let Some(parallel) = request.parallel_tool_calls {
-        body.insert("parallel_tool_calls".into(), parallel.into());
-    }
-}
-
-/// Whether and which tools are called.
-fn choice_of(choice: &ToolChoice) -> Value {
-    match choice {
-        ToolChoice::Auto => "auto".into(),
-        ToolChoice::None => "none".into(),
-        ToolChoice::Required => "required".into(),
-        ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
-    }
-}
+    },
+    native,
+    named: |name| json!({"type": "function", "name": name}),
+};
 
 /// There is no setting for texts that end the answer.
 fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, reasons: bool) {

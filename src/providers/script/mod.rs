@@ -125,9 +125,6 @@ struct UsageConfig {
 
 impl Script {
     /// A script from its JSON.
-    ///
-    /// # Errors
-    /// What is wrong with it, in words.
     pub fn parse(script: &Value) -> Result<Self, String> {
         let Value::Object(script) = script else { return Err("a script is an object".into()) };
         if let Some(unknown) = script.keys().find(|key| !matches!(key.as_str(), "replies" | "on_exhausted")) {
@@ -180,11 +177,6 @@ impl Scripts {
             Err(problem) => Err(format!("providers.script.scripts.{model}: {problem}")),
         };
         Ok(Self { models: scripts.iter().map(parse).collect::<Result<_, _>>()? })
-    }
-
-    /// Its models: those of the configuration, `echo` and `demo`.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str).chain(["echo", "demo"])
     }
 
     fn script(&self, model: &str) -> Option<&Script> {

@@ -247,7 +247,6 @@ fn values(schema: &Value) -> Option<Vec<Value>> {
 }
 
 /// An answer without the nulls that stand for members that may be absent: those that the schema as written does not take.
-#[must_use]
 pub fn without_added_nulls(schema: &Value, answer: Value) -> Value {
     prune(schema, schema, answer, DEEPEST * 2)
 }

@@ -24,7 +24,6 @@ pub struct Vertex {
 }
 
 /// Where the models of a location are.
-#[must_use]
 pub fn base_url(location: &str) -> String {
     match location {
         "global" => "https://aiplatform.googleapis.com".into(),
@@ -34,7 +33,6 @@ pub fn base_url(location: &str) -> String {
 }
 
 /// A model of Anthropic's.
-#[must_use]
 pub fn is_claude(model: &str) -> bool {
     model.contains("claude")
 }

@@ -36,7 +36,6 @@ pub struct KeptFile {
 
 impl AttachmentRow {
     /// Its uploader may read it, and everyone of the tenant once a run or a message refers to it.
-    #[must_use]
     pub fn readable(&self, user: Option<&str>) -> bool {
         self.used || self.user_id.is_none() || user.is_none() || self.user_id.as_deref() == user
     }

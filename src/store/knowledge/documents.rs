@@ -12,14 +12,12 @@ use crate::store::runs::list::pattern;
 
 /// A document.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct DocumentRow {
     /// Its place in lists; 0 before it is stored.
     pub no: i64,
-    /// Its id.
     pub id: Id,
-    /// The base.
     pub base: Id,
-    /// Its name.
     pub name: String,
     /// `manual` or `file`.
     pub source_type: String,

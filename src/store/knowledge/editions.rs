@@ -37,13 +37,11 @@ pub struct Edition {
 
 impl Edition {
     /// Is it what a base of these embeddings and this language is searched by?
-    #[must_use]
     pub fn serves(&self, embedder: &Embedder, language: &str) -> bool {
         self.embedder == *embedder && self.language.as_deref().unwrap_or(EARLIER) == language
     }
 
     /// Where its words are found.
-    #[must_use]
     pub const fn index(&self) -> Index {
         Index { edition: self.no, by_database: self.language.is_none() }
     }

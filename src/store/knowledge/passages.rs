@@ -10,13 +10,11 @@ use crate::store::knowledge::fulltext::{self, Index};
 const PLACES: i64 = 1 << 26;
 
 /// The key of a passage.
-#[must_use]
 pub const fn key(reading: i64, position: u64) -> i64 {
     reading * PLACES + position as i64
 }
 
 /// The reading and the place of a key.
-#[must_use]
 pub const fn place(key: i64) -> (i64, u64) {
     (key / PLACES, (key % PLACES).unsigned_abs())
 }

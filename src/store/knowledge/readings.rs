@@ -289,11 +289,6 @@ pub fn missing(tx: &mut Tx<'_>, from: i64, to: i64) -> Result<bool, StoreError> 
     )
 }
 
-/// Does anything of a document wait or work?
-pub fn busy(tx: &mut Tx<'_>, document: i64) -> Result<bool, StoreError> {
-    exists(tx, "SELECT 1 FROM #readings WHERE document = $1 AND state IN ('waiting', 'working') LIMIT 1", params![document])
-}
-
 /// A live reading with its document, as results name it.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the fields are columns")]

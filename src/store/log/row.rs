@@ -96,7 +96,6 @@ impl<'a> Stored<'a> {
         self.first
     }
 
-    /// The last entry.
     pub(in crate::store) fn last(&self) -> Seq {
         self.first + self.body.bytes().filter(|byte| *byte == b'\n').count() as u64
     }

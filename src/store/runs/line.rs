@@ -77,7 +77,6 @@ impl<'a> RunLine<'a> {
     }
 
     /// The place right behind this run.
-    #[must_use]
     pub const fn cursor(&self) -> RunCursor {
         RunCursor::after(self.created_at, self.no)
     }

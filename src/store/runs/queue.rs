@@ -239,7 +239,6 @@ pub fn release_all(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
 pub const RESTS: u32 = 1_000_000;
 
 /// The takeovers of a run as they are told.
-#[must_use]
 pub const fn takeovers(stored: u32) -> u32 {
     if stored < RESTS { stored } else { 0 }
 }

@@ -57,7 +57,6 @@ pub struct Standing {
 
 impl RunUpdate {
     /// What it makes of the columns that are written only when they change.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         Standing {
             status: self.status.to_owned(),
@@ -71,7 +70,6 @@ impl RunUpdate {
 
 impl RunRow {
     /// The columns that are written only when they change.
-    #[must_use]
     pub fn standing(&self) -> Standing {
         Standing {
             status: self.status.clone(),

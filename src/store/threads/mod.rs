@@ -25,10 +25,9 @@ const REPLACED: &str = r#"{"replaced":true}"#;
 
 /// A message that is stored.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct MessageRow {
-    /// Its id.
     pub id: Id,
-    /// The thread.
     pub thread: Id,
     /// The memory that it belongs to; empty for what only people read.
     pub history: String,
@@ -40,7 +39,6 @@ pub struct MessageRow {
     pub role: String,
     /// The run that added it.
     pub run: Option<Id>,
-    /// When.
     pub created_at: Timestamp,
     /// The message (`model::chat::Message`) as JSON.
     pub body: Arc<str>,
@@ -56,7 +54,6 @@ pub struct MessageRow {
 
 impl MessageRow {
     /// It stands for older messages.
-    #[must_use]
     pub fn is_summary(&self) -> bool {
         self.meta.as_ref().is_some_and(|meta| meta.get("studio_kind").is_some_and(|kind| kind == "summary"))
     }

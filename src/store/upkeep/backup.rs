@@ -40,7 +40,6 @@ pub struct CopiedFiles {
 
 impl CopiedFiles {
     /// As it is told.
-    #[must_use]
     pub fn json(&self) -> Value {
         json!({"path": self.folder, "copied": self.copied, "kept": self.kept, "missing": self.missing})
     }

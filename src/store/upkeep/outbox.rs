@@ -39,9 +39,6 @@ pub(in crate::store) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Ti
 }
 
 /// Takes what is due for its next try. Who dies before saying how it went leaves it to be taken again.
-///
-/// # Errors
-/// The database.
 pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<HostEvent>, StoreError> {
     let mut due = tx.query(
         "SELECT no, tenant, body, tries FROM #host_events WHERE due_at <= $1 ORDER BY due_at, no LIMIT $2{| FOR UPDATE SKIP LOCKED}",
@@ -64,9 +61,6 @@ pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<Hos
 }
 
 /// The host did not take it: it is due again after a while, or given up after a day. False when it was given up.
-///
-/// # Errors
-/// The database.
 pub fn failed(tx: &mut Tx<'_>, event: &HostEvent, now: Timestamp) -> Result<bool, StoreError> {
     if event.tries >= TRIES {
         done(tx, event)?;
@@ -79,18 +73,12 @@ pub fn failed(tx: &mut Tx<'_>, event: &HostEvent, now: Timestamp) -> Result<bool
 }
 
 /// When something is due next.
-///
-/// # Errors
-/// The database.
 pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     let found = tx.query_one("SELECT MIN(due_at) FROM #host_events", params![], |row| row.opt_int(0))?;
     Ok(found.flatten().map(Timestamp))
 }
 
 /// The host has taken it. If another process has taken it meanwhile for another try, that try decides how it ends.
-///
-/// # Errors
-/// The database.
 pub fn done(tx: &mut Tx<'_>, event: &HostEvent) -> Result<(), StoreError> {
     tx.execute("DELETE FROM #host_events WHERE no = $1 AND tries = $2", params![event.no, event.tries])?;
     Ok(())
@@ -130,9 +118,6 @@ impl UntakenCount {
 }
 
 /// Gives up what nobody took for a week, where no process on this database ever took anything; at most `limit`, and how many there were.
-///
-/// # Errors
-/// The database.
 pub fn give_up(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, StoreError> {
     let all = "SELECT MIN(no), MAX(no), MAX(tries) FROM #host_events";
     let found = tx.query_one(all, params![], |row| Ok((row.opt_int(0)?, row.opt_int(1)?, row.opt_int(2)?)))?;

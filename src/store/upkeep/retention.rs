@@ -55,7 +55,6 @@ impl Purged {
     }
 
     /// How many of each kind, under the names that people see.
-    #[must_use]
     pub const fn counts(&self) -> [(&'static str, u64); 6] {
         [
             ("runs", self.runs),
@@ -68,7 +67,6 @@ impl Purged {
     }
 
     /// Nothing was left to remove.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.runs + self.threads + self.checkpoints + self.idempotency + self.attachments + self.tokens == 0
     }

@@ -87,7 +87,6 @@ pub(in crate::store) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     hours.iter().try_for_each(|(place, sum)| add(tx, place, sum))
 }
 
-/// Adds to a sum.
 pub(in crate::store) fn add(tx: &mut Tx<'_>, (tenant, entity_type, entity_id, width, start, model): &Place<'_>, sum: &Sum) -> Result<(), StoreError> {
     let of = params![*tenant, *entity_type, *entity_id, *width, *start];
     match model {

@@ -19,9 +19,6 @@ use crate::error::{Error, Result};
 
 impl Studio {
     /// The language that a word names; the configured one without a word.
-    ///
-    /// # Errors
-    /// There is no such language.
     pub fn code_target(&self, word: Option<&str>) -> Result<Target> {
         let word = word.unwrap_or(&self.config().codegen.target);
         Target::named(word).ok_or_else(|| {

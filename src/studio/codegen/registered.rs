@@ -19,7 +19,6 @@ use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::save_with_agents::reference;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
 
-/// A registered definition.
 #[derive(Clone, Debug)]
 pub(in crate::studio) struct Registered {
     pub(in crate::studio) resource: Resource,

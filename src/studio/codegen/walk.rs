@@ -64,7 +64,6 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// For a tenant.
     pub(super) fn of(tenant: &str) -> Self {
         Self { own: (!tenant.is_empty()).then(|| name_of(tenant)), ..Self::default() }
     }

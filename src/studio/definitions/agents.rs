@@ -16,7 +16,7 @@ const MOST_TOOLS: usize = 256;
 
 /// Reads the writable fields of an agent, in the order in which they are shown.
 pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
-    let (provider, model) = read_model(fields, catalog);
+    let (provider, model) = fields.model(["provider", "model"], catalog.default_model());
     let mut body = Map::new();
     body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
     body.insert("provider".into(), provider.into());
@@ -42,17 +42,6 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.insert("tags".into(), fields.texts("tags").into());
     body.insert("metadata".into(), fields.object("metadata").into());
     body
-}
-
-/// Provider and model; both absent are the configured defaults.
-fn read_model(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, String) {
-    let (provider, model) = catalog.default_model();
-    let given = fields.text("provider", 255).filter(|text| !text.is_empty());
-    let wanted = fields.text("model", 255).filter(|text| !text.is_empty());
-    if wanted.is_none() && given.is_some_and(|given| given != provider) {
-        fields.wrong("model", "is required when provider is given");
-    }
-    (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
 }
 
 /// The models that are asked when the agent's own does not answer; nothing when there are none.

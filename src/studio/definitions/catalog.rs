@@ -37,7 +37,6 @@ pub struct Catalog {
 
 impl Studio {
     /// What the configuration and the host bring.
-    #[must_use]
     pub fn catalog(&self) -> Catalog {
         let world = self.world();
         let toolkits = Toolkits::new(&world.config.tools.toolkits, Arc::clone(&world.clock), &world.config.timezone);
@@ -82,7 +81,6 @@ impl Catalog {
     }
 
     /// A registered output schema; the host's wins over the configuration's.
-    #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Value> {
         self.declaration.schemas.get(name).or_else(|| self.config.output_schemas.get(name))
     }

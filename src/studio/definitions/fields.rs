@@ -11,7 +11,6 @@ use crate::model::node::rerank::Rerank;
 pub(in crate::studio) struct Problems(Vec<(String, String)>);
 
 impl Problems {
-    /// Notes one.
     pub(in crate::studio) fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.0.push((path.into(), text.into()));
     }
@@ -127,7 +126,6 @@ impl<'a> Fields<'a> {
         given.as_bool()
     }
 
-    /// An integer in a range.
     pub(in crate::studio) fn integer(&mut self, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let given = self.value(key)?;
         let whole = given.as_i64().or_else(|| whole_float(given));
@@ -172,6 +170,16 @@ impl<'a> Fields<'a> {
             self.wrong(&format!("{key}.{name}"), &format!("is no filter: {told}"));
         }
         given
+    }
+
+    /// A provider and its model; both absent are the configured defaults.
+    pub(in crate::studio) fn model(&mut self, [provider, model]: [&str; 2], (usual, usual_model): (String, String)) -> (String, String) {
+        let given = self.text(provider, 255).filter(|text| !text.is_empty());
+        let wanted = self.text(model, 255).filter(|text| !text.is_empty());
+        if wanted.is_none() && given.is_some_and(|given| given != usual) {
+            self.wrong(model, &format!("is required when {provider} is given"));
+        }
+        (given.unwrap_or(&usual).to_owned(), wanted.unwrap_or(&usual_model).to_owned())
     }
 
     /// The reranker; null for none.

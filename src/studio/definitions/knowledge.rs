@@ -13,7 +13,7 @@ pub(in crate::studio) const COUNTED: [&str; 4] = ["document_count", "chunk_count
 
 /// Reads the writable fields of a base, in the order in which they are shown.
 pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
-    let (provider, model) = read_embeddings(fields, catalog);
+    let (provider, model) = fields.model(["embeddings_provider", "embeddings_model"], catalog.default_embeddings());
     let mut body = Map::new();
     body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
     body.insert("embeddings_provider".into(), provider.into());
@@ -25,17 +25,6 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.extend(COUNTED.iter().zip([json!(0), json!(0), json!(0), json!(false)]).map(|(name, none)| ((*name).to_owned(), none)));
     body.insert("metadata".into(), fields.object("metadata").into());
     body
-}
-
-/// Provider and model of embeddings; both absent are the configured defaults.
-fn read_embeddings(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, String) {
-    let (provider, model) = catalog.default_embeddings();
-    let given = fields.text("embeddings_provider", 255).filter(|text| !text.is_empty());
-    let wanted = fields.text("embeddings_model", 255).filter(|text| !text.is_empty());
-    if wanted.is_none() && given.is_some_and(|given| given != provider) {
-        fields.wrong("embeddings_model", "is required when embeddings_provider is given");
-    }
-    (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
 }
 
 /// The language of its texts; absent is that of the locale.

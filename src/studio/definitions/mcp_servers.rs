@@ -14,9 +14,6 @@ use crate::studio::{Resource, Scope, Studio};
 
 impl Studio {
     /// Opens a connection to a server and lists its tools: `{ok, protocol_version, tools, error}`.
-    ///
-    /// # Errors
-    /// When there is no such server.
     pub async fn test_mcp_server(&self, scope: &Scope, id: &str) -> Result<Value> {
         let (tenant, catalog, id) = (Arc::clone(&scope.tenant), self.catalog(), id.to_owned());
         let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, Resource::McpServer, &id)).await?;

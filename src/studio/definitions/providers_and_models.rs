@@ -79,7 +79,6 @@ impl Today<'_> {
         self.prices.lookup(provider, model, self.now).as_ref().map(Price::shown)
     }
 
-    /// As the list of providers has it.
     fn brief(&self, provider: &str, model: &Listed) -> Value {
         json!({
             "id": model.id, "label": model.label(), "capabilities": model.capabilities(), "context_window": model.facts.context_window,
@@ -87,7 +86,6 @@ impl Today<'_> {
         })
     }
 
-    /// As the list of models has it.
     fn whole(&self, provider: &str, model: &Listed) -> Value {
         let source = if model.is_configured { "configured" } else { "bundled" };
         let named = json!({"provider": provider, "id": model.id, "label": model.label(), "capabilities": model.capabilities()});

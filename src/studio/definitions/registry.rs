@@ -42,7 +42,6 @@ impl Studio {
     }
 
     /// Registered output schemas: `{data: [{name, schema}]}`.
-    #[must_use]
     pub fn registry_schemas(&self) -> Value {
         json!({"data": self.catalog().schemas()})
     }

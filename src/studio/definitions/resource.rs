@@ -26,13 +26,11 @@ impl Resource {
     pub const ALL: [Self; 5] = [Self::Agent, Self::Workflow, Self::Tool, Self::McpServer, Self::KnowledgeBase];
 
     /// As it is stored, and named in problems.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         self.words().0
     }
 
     /// Its part of a path below `/api`.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.words().1
     }
@@ -56,12 +54,6 @@ impl Resource {
             Self::McpServer => DefinitionKind::McpServer,
             Self::KnowledgeBase => DefinitionKind::KnowledgeBase,
         }
-    }
-
-    /// The resource of a part of a path.
-    #[must_use]
-    pub fn of_path(path: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|resource| resource.path() == path)
     }
 
     /// Read-only fields between `source` and `revision`; they are kept in the body.
@@ -97,7 +89,6 @@ pub struct Definition {
 
 impl Definition {
     /// May it not be written?
-    #[must_use]
     pub fn locked(&self) -> bool {
         self.body.get("locked").and_then(Value::as_bool).unwrap_or(false)
     }
@@ -149,7 +140,6 @@ impl From<DefinitionRow> for Definition {
 /// A body that was read: what is to be stored, still without the parts that only the database knows.
 #[derive(Clone, Debug)]
 pub(in crate::studio) struct Written {
-    /// The name.
     pub(in crate::studio) name: String,
     /// The slug that was asked for.
     pub(in crate::studio) slug: Option<String>,

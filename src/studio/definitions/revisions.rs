@@ -11,7 +11,6 @@ use crate::studio::definitions::{answer, must_find};
 use crate::studio::lists::{ListQuery, Page};
 use crate::studio::{Scope, Studio};
 
-/// A workflow as it was in a revision.
 fn as_it_was(workflow: &Definition, revision: i64, kept: Value) -> Definition {
     let mut body = match kept {
         Value::Object(body) => body,

@@ -6,7 +6,6 @@ use crate::model::secret;
 use crate::studio::definitions::fields::Fields;
 
 /// Does a value look like a secret itself, by the name that it has or by how it is written?
-#[must_use]
 pub(in crate::studio) fn looks_secret(name: &str, value: &str) -> bool {
     let text = value.trim();
     let is_plain = text.parse::<f64>().is_ok() || matches!(text, "true" | "false");

@@ -13,7 +13,6 @@ use crate::studio::reach::Refusal;
 pub(crate) const WORDS_OF_PATHS: [&str; 3] = ["preview", "runs", "traces"];
 
 /// The slug of a name; `otherwise` when nothing of it can be kept.
-#[must_use]
 pub fn from_name(name: &str, otherwise: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for letter in name.chars().flat_map(char::to_lowercase) {

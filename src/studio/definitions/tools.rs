@@ -7,7 +7,6 @@ use crate::studio::definitions::fields::Fields;
 use crate::studio::definitions::secrets;
 use crate::tools::{builder, webhook};
 
-/// Kinds of stored tools.
 pub(in crate::studio) const KINDS: [&str; 3] = ["webhook", "builder", "rag"];
 /// Methods of a webhook.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];

@@ -39,7 +39,6 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>) -> Map<String, Value> {
 }
 
 /// The graph of a workflow that says nothing of one: from start to stop.
-#[must_use]
 pub(crate) fn first_graph() -> Value {
     json!({"version": 1, "nodes": [
             {"id": "start_1", "type": "start", "position": {"x": 100, "y": 200}, "data": {}, "title": "Start"},
@@ -83,7 +82,6 @@ pub(in crate::studio) fn must_be_valid(issues: Vec<Issue>) -> Result<Vec<Value>>
 }
 
 /// The problem of a graph that fails validation.
-#[must_use]
 pub(crate) fn graph_refusal(issues: &[Issue]) -> Error {
     let errors = || issues.iter().filter(|issue| issue.severity == Severity::Error);
     let texts: Vec<&str> = errors().map(|issue| issue.message.as_str()).collect();
@@ -152,7 +150,6 @@ impl Studio {
 
 impl Studio {
     /// Node types with their keys and handles, connection rules and operators, as data.
-    #[must_use]
     pub fn graph_schema(&self) -> Value {
         graph_schema::graph_schema(&self.catalog().graph_limits())
     }

@@ -9,26 +9,16 @@ use serde_json::{Value, json};
 use super::Studio;
 use crate::config::Config;
 
-/// How a matter stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// As it should be.
-    Fine,
-    /// It works, but needs attention.
-    Warn,
-    /// It does not work.
-    Fail,
-}
-
-impl Level {
-    /// As it is printed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fine => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+named! {
+    /// How a matter stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// As it should be.
+        Fine = "ok",
+        /// It works, but needs attention.
+        Warn = "warn",
+        /// It does not work.
+        Fail = "fail",
     }
 }
 
@@ -75,13 +65,11 @@ impl Diagnosis {
     }
 
     /// The worst that was found.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.0.iter().map(|check| check.level).max().unwrap_or(Level::Fine)
     }
 
     /// `{status, checks: [{name, level, message}]}`.
-    #[must_use]
     pub fn json(&self) -> Value {
         let checks: Vec<Value> =
             self.0.iter().map(|check| json!({"name": check.name, "level": check.level.as_str(), "message": check.text})).collect();

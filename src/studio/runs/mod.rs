@@ -76,18 +76,12 @@ impl Studio {
     }
 
     /// Refuses a run that there is not.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn must_know_run(&self, scope: &Scope, run: &str) -> Result<()> {
         let (asker, run) = (scope.clone(), run.to_owned());
         self.reading(move |tx| known_run(tx, &asker, &run).map(drop)).await
     }
 
     /// Refuses a workflow or an agent that there is not.
-    ///
-    /// # Errors
-    /// An unknown one; the store.
     pub async fn must_know_entity(&self, scope: &Scope, entity: EntityKind, id: &str) -> Result<()> {
         let resource = match entity {
             EntityKind::Workflow => Resource::Workflow,
@@ -188,9 +182,6 @@ impl Studio {
     }
 
     /// Follows a run from a position; none if it has paused or ended and nothing follows.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn events(&self, scope: &Scope, run: &str, from: From, follow: Follow) -> Result<Option<EventStream>> {
         self.runtime()?;
         EventStream::open(self.world(), &scope.tenant, run, from, follow).await
@@ -206,7 +197,7 @@ impl Studio {
         let keys = self
             .writing(move |tx| {
                 let row = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
-                let over = Status::parse(&row.status).is_some_and(Status::terminal);
+                let over = Status::named(&row.status).is_some_and(Status::terminal);
                 if !over || row.parent.is_some() {
                     let text = if row.parent.is_some() {
                         "a child run goes with its parent; delete that one".to_owned()

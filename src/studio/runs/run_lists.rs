@@ -68,9 +68,6 @@ impl Studio {
     }
 
     /// Runs of one workflow by numbered pages.
-    ///
-    /// # Errors
-    /// An unknown workflow; the store.
     pub async fn runs_page(&self, scope: &Scope, workflow: &str, page: u64, per_page: u64, status: &[String]) -> Result<Value> {
         let (tenant, workflow, status) = (Arc::clone(&scope.tenant), workflow.to_owned(), status.to_vec());
         let (catalog, now, currency) = (self.catalog(), self.world().clock.now(), self.config().usage.currency.clone());
@@ -97,9 +94,6 @@ impl Studio {
     }
 
     /// How many runs wait or work.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn run_counts(&self, scope: &Scope) -> Result<Value> {
         let tenant = Arc::clone(&scope.tenant);
         let counts = self.world().store.read(move |tx| list::counts(tx, &tenant)).await?;

@@ -18,16 +18,13 @@ use crate::studio::facade::{Scope, Studio};
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Standing {
-    /// The run.
     pub run: Id,
-    /// Its thread.
     pub thread: Id,
     /// What it is a run of.
     pub entity: EntityKind,
-    /// Its id.
     pub entity_id: Id,
-    /// Its status.
     pub status: Status,
     /// Who may write to it now.
     pub(crate) fence: i64,
@@ -67,7 +64,6 @@ pub enum NamedTurn {
 
 impl Standing {
     /// The earliest open question to a person.
-    #[must_use]
     pub fn question(&self) -> Option<&Pause> {
         self.pauses.iter().find(|pause| matches!(pause.reason, PauseReason::Human { .. }))
     }
@@ -81,9 +77,6 @@ fn id_in(message: &str) -> Option<Id> {
 
 impl Studio {
     /// The id of a workflow or an agent.
-    ///
-    /// # Errors
-    /// An unknown one; the store.
     pub async fn entity_id(&self, scope: &Scope, entity: EntityKind, id: &str) -> Result<Id> {
         let resource = match entity {
             EntityKind::Workflow => Resource::Workflow,
@@ -94,9 +87,6 @@ impl Studio {
     }
 
     /// Where the newest run of a workflow or an agent on a thread stands; none when there is no run.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn newest_on(&self, scope: &Scope, entity: &Id, thread: &Id) -> Result<Option<Standing>> {
         let (tenant, entity, thread) = (scope.tenant.clone(), *entity, *thread);
         let found = self.reading(move |tx| Ok(threads::newest_run(tx, &tenant, &thread, &entity)?)).await?;
@@ -108,9 +98,6 @@ impl Studio {
 
     /// The last turn that people read on a thread, and the one of the message that a client names: by the id of a message, or by that of
     /// a part of a run, which begins with the run's.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn turns_on(&self, scope: &Scope, entity: &Id, thread: &Id, message: Option<&str>) -> Result<Turns> {
         let (tenant, thread, named) = (scope.tenant.clone(), *thread, message.and_then(id_in));
         let found = self.reading(move |tx| {
@@ -138,9 +125,6 @@ impl Studio {
     }
 
     /// Where a run stands.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn standing(&self, scope: &Scope, run: &str) -> Result<Standing> {
         let (world, tenant, run) = (self.world().clone(), scope.tenant.clone(), run.to_owned());
         self.on_runtime(async move {

@@ -129,7 +129,6 @@ impl Written<'_> {
 }
 
 /// A run as lists show it.
-#[must_use]
 pub fn run_summary(run: &RunRow, now: Timestamp, currency: &str) -> Map<String, Value> {
     RunSummary::of(&run.into(), now, currency).members()
 }

@@ -50,9 +50,6 @@ const PAYLOADS: usize = 16 << 20;
 
 impl Studio {
     /// The trace of a run.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn trace(&self, scope: &Scope, run: &str, query: TraceQuery) -> Result<Value> {
         let loaded = load(self.world(), &scope.tenant, run).await?;
         let child = loaded.row.parent.is_some();
@@ -239,9 +236,6 @@ impl Studio {
     }
 
     /// One step whole, with its spans and messages; long values are cut unless `full`.
-    ///
-    /// # Errors
-    /// An unknown run or step; the store.
     pub async fn step(&self, scope: &Scope, run: &str, step: &str, full: bool) -> Result<Value> {
         let loaded = load(self.world(), &scope.tenant, run).await?;
         let read = self.read_trace(&loaded, true);

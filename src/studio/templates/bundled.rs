@@ -42,7 +42,6 @@ static ALL: LazyLock<Vec<Arc<Template>>> = LazyLock::new(|| {
     of(TemplateKind::Agent, &AGENTS).chain(of(TemplateKind::Workflow, &WORKFLOWS)).collect()
 });
 
-/// All of them.
 pub(super) fn all() -> Vec<Arc<Template>> {
     // They are read with the first request; a fork waits meanwhile.
     let _reading = crate::store::db::fork::enter();

@@ -162,7 +162,6 @@ fn check_meta(kind: TemplateKind, name: &str, meta: &mut Fields<'_>) {
 /// What a folder has.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
-    /// The folder.
     pub(crate) path: PathBuf,
     pub(super) templates: Vec<Template>,
     /// What is skipped and why, a sentence each.

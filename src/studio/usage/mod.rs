@@ -28,9 +28,6 @@ const KINDS: [(EntityKind, Resource); 2] = [(EntityKind::Agent, Resource::Agent)
 
 impl Studio {
     /// What runs used in a window of days.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn usage(&self, scope: &Scope, asked: UsageWindow) -> Result<WindowUsage> {
         let (tenant, catalog, currency) = (Arc::clone(&scope.tenant), self.catalog(), self.config().usage.currency.clone());
         let zone = self.config().time_zone();
@@ -46,9 +43,6 @@ impl Studio {
     }
 
     /// What one run used, with its descendants, and its own calls.
-    ///
-    /// # Errors
-    /// An unknown run; the store.
     pub async fn usage_run(&self, scope: &Scope, run: &str) -> Result<Value> {
         let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
         let (tenant, currency) = (Arc::clone(&scope.tenant), self.config().usage.currency.clone());
@@ -63,9 +57,6 @@ impl Studio {
     }
 
     /// Makes the sums that windows are read from right again, of all tenants, from what is stored of runs and calls. Runs go on meanwhile.
-    ///
-    /// # Errors
-    /// The store.
     pub async fn rebuild_usage(&self) -> Result<()> {
         Ok(rebuild::rebuild(&self.world().store).await?)
     }
@@ -112,7 +103,6 @@ impl WindowUsage {
     }
 
     /// Everything but the breakdown.
-    #[must_use]
     pub fn summary(&self) -> Map<String, Value> {
         let UsageReport { window: (from, to), totals, .. } = &self.report;
         let mut figures = Map::new();
@@ -128,7 +118,6 @@ impl WindowUsage {
     }
 
     /// As it is answered: JSON.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

@@ -10,7 +10,6 @@ use super::thread;
 ///
 /// # Panics
 /// The script's thread panics.
-#[must_use]
 pub fn script(code: &str, input: &str, time: Duration) -> (String, Option<String>) {
     let limit = || Limit { until: Instant::now() + time, unwanted: Arc::default() };
     let run = || match sandbox::run(code, input, &limit()) {

@@ -29,7 +29,6 @@ pub struct Builders {
 #[cfg(feature = "script")]
 impl Builders {
     /// The tool of a stored configuration, and how long a call may take with the wait for a place.
-    #[must_use]
     pub fn tool(&self, config: &Value, own: Option<Duration>) -> (Arc<dyn Tool>, Duration) {
         let limit = own.unwrap_or(LIMIT).min(LIMIT);
         let code = config.get("code").and_then(Value::as_str).unwrap_or_default();
@@ -41,7 +40,6 @@ impl Builders {
 
 /// What is wrong with the code of a tool, if anything is. Nothing of it runs.
 #[cfg(feature = "script")]
-#[must_use]
 pub fn code_problem(code: &str) -> Option<String> {
     thread::code_problem(code)
 }
@@ -65,14 +63,12 @@ mod absent {
 
     impl Builders {
         /// A tool that says that it cannot run here.
-        #[must_use]
         pub fn tool(&self, _: &Value, _: Option<Duration>) -> (Arc<dyn Tool>, Duration) {
             (Arc::new(Absent), LIMIT)
         }
     }
 
     /// That it cannot run here.
-    #[must_use]
     pub fn code_problem(_: &str) -> Option<String> {
         Some(TEXT.to_owned())
     }

@@ -42,9 +42,6 @@ impl Places {
     }
 
     /// A place for a script of this tenant, waited for at most so long.
-    ///
-    /// # Errors
-    /// There is none; the text says why.
     pub(super) async fn take(&self, tenant: &Arc<str>, wait: Duration) -> Result<Place, String> {
         let places = self.of(tenant);
         let both = async { Ok::<_, tokio::sync::AcquireError>([places.acquire_owned().await?, Arc::clone(&self.free).acquire_owned().await?]) };

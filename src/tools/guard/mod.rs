@@ -48,15 +48,11 @@ impl Guard {
     }
 
     /// Whose certificates are taken.
-    #[must_use]
     pub const fn trust(&self) -> &Trust {
         &self.trust
     }
 
     /// May this URL be called? A name is looked at again when it is resolved.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn check(&self, url: &Url) -> Result<(), Refusal> {
         let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
             return Err(Refusal("only http and https URLs are called".into()));
@@ -115,17 +111,11 @@ impl GuardedClient {
     }
 
     /// May this URL be called? To be asked before each request, redirects included.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn check(&self, url: &Url) -> Result<(), Refusal> {
         self.guard.check(url)
     }
 
     /// The client itself.
-    ///
-    /// # Errors
-    /// It could not be made.
     pub fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
             // A server may close a kept connection just as the next call is sent on it, and then it would be unknown whether that call ran.
@@ -137,7 +127,6 @@ impl GuardedClient {
 }
 
 /// Why a request failed, without its URL, which may hold a secret.
-#[must_use]
 pub fn why(problem: &reqwest::Error) -> String {
     let mut cause: Option<&dyn std::error::Error> = Some(problem);
     while let Some(error) = cause {

@@ -27,7 +27,6 @@ impl McpServers {
     }
 
     /// Nothing is known of any server.
-    #[must_use]
     pub fn known(&self, _: &str, _: &str) -> Option<Arc<[String]>> {
         None
     }

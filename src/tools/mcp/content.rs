@@ -24,7 +24,6 @@ const fn bytes_of(base64: &str) -> usize {
     base64.len() / 4 * 3
 }
 
-/// The text of a result.
 pub(super) fn text_of(result: &CallToolResult) -> String {
     if let Some(value) = result.structured_content.as_ref().filter(|value| !value.is_null()) {
         return value.to_string();

@@ -27,7 +27,6 @@ const IDLE: Duration = Duration::from_secs(300);
 /// How often it is looked for such.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// All connections.
 #[derive(Clone)]
 pub(super) struct Links(Arc<Shared>);
 
@@ -74,7 +73,6 @@ impl Links {
         self.link(server, tenant).await?.tools(&self.0.guard).await
     }
 
-    /// Calls a tool of a server.
     pub(super) async fn call(&self, server: &Server, tenant: &str, call: &ServerCall) -> ToolReply {
         match self.link(server, tenant).await {
             Ok(link) => link.call(&self.0.guard, call).await,

@@ -66,7 +66,6 @@ impl McpServers {
     }
 
     /// The names of the tools that a server has listed since the studio was opened.
-    #[must_use]
     pub fn known(&self, tenant: &str, slug: &str) -> Option<Arc<[String]>> {
         self.seen_names.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
     }

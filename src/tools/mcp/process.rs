@@ -36,9 +36,6 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts a program without a shell, with these variables and no others, in a group of its own.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub(super) fn start(program: &Program) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new(found(&program.command));
         command.args(&program.arguments).env_clear().envs(&program.env).process_group(0);

@@ -61,9 +61,6 @@ impl LastWords {
 }
 
 /// Starts a program and speaks with it.
-///
-/// # Errors
-/// When it cannot be started.
 pub(super) fn start(program: &Program, hidden: &[Arc<str>]) -> Result<(Wire, Arc<Process>, LastWords), String> {
     let told = |problem: std::io::Error| format!("could not be started: `{}`: {problem}", program.command);
     let (process, pipes) = Process::start(program).map_err(told)?;

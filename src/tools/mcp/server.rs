@@ -52,7 +52,6 @@ pub(super) enum ServerAddress {
     Events(Address),
 }
 
-/// A program to start.
 #[derive(Clone)]
 pub(super) struct Program {
     pub(super) command: String,

@@ -37,7 +37,6 @@ const REDIRECTS: usize = 5;
 pub(super) const UNAUTHORIZED: &str =
     "wants authorization (401): give it a `token` or a header with a secret that it accepts, or let the application answer `mcp.authorize`";
 
-/// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub(super) struct TransportFailure {

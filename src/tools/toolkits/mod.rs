@@ -30,7 +30,6 @@ struct Place {
     timezone: String,
 }
 
-/// A built-in tool.
 struct Built {
     toolkit: &'static str,
     name: &'static str,

@@ -109,7 +109,6 @@ pub(super) fn add_query<'a>(url: &mut Url, inputs: impl Iterator<Item = (&'a Str
 }
 
 /// What is wrong with the URL of a webhook, if anything is.
-#[must_use]
 pub fn url_problem(template: &str) -> Option<&'static str> {
     let authority = template.split_once("://").map_or(template, |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#', '\\']).next().unwrap_or_default();

@@ -89,7 +89,6 @@ fn filled(header: &str, template: &str, inputs: &Map<String, Value>, used: &mut 
 }
 
 /// What is wrong with a header of a webhook, if anything is.
-#[must_use]
 pub fn header_problem(name: &str, value: &str) -> Option<&'static str> {
     if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
         Some("is set by the connection itself")

@@ -44,9 +44,6 @@ pub struct Webhook {
 
 impl Webhook {
     /// The webhook of a stored configuration.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn read(config: &Value, shared: &Arc<Webhooks>) -> Result<Self, String> {
         let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
         let method = Method::from_bytes(text("method").as_bytes()).map_err(|_| "its method is no HTTP method".to_owned())?;

@@ -17,7 +17,6 @@ const FILES: usize = 32 << 20;
 /// What is read of an answer with an error; less of it is kept once secrets are masked.
 const ERROR: usize = 16 << 10;
 
-/// One request.
 pub(super) struct Request {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -29,7 +28,6 @@ pub(super) struct Request {
     pub(super) body: Option<Bytes>,
 }
 
-/// One answer.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) content_type: String,

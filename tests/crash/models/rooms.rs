@@ -58,8 +58,8 @@ async fn room_is_made_once_at_every_even_border() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_result_is_told_once_at_every_border() {
-    let plan = Plan { tool: "big", calls: 3, at_once: 1, says: 10, ..Plan::default() };
+    let plan = Plan { tool: "note", calls: 4, at_once: 1, ..Plan::default() };
     let mut data = agent(&plan, 100_000);
-    data["budget_tool_results"] = json!(8);
+    data["budget_tool_results"] = json!(2);
     killed_at(plan, json!({}), data, (1, 1)).await;
 }

@@ -4,7 +4,7 @@
  */
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
-import { focus, frames, inspect, look, press, WORDS } from './tab.mjs';
+import { focus, frames, inspect, learn, look, press, WORDS } from './tab.mjs';
 import { apart, before, comesToRest } from './checks.mjs';
 import { cross, early, hop, hurry, leave, meanwhile, refused, signOut } from './crossings.mjs';
 
@@ -25,6 +25,8 @@ export async function rename(walk, tab, now, [a, b, c]) {
   const title = `T${walk.word()}`;
   if (b < 0.6) await tab.page.keyboard.insertText(title);
   else await tab.page.keyboard.type(title, { delay: (c * 60) / walk.pace });
+  // The page tells of its last letters before anything else is done, such as leaving it.
+  await learn(walk, tab);
   return `named ${id} ${title}`;
 }
 

@@ -199,13 +199,11 @@ impl Journal {
         &self.watch
     }
 
-    /// The values to mask.
     pub(in crate::engine) const fn masking(&self) -> &Masking {
         &self.masking
     }
 
     /// Who works on it.
-    #[must_use]
     pub const fn ownership(&self) -> &Ownership {
         &self.ownership
     }
@@ -439,7 +437,6 @@ impl Journal {
     }
 
     /// So much waits for the disk that pure steps must wait for it too.
-    #[must_use]
     pub fn is_far_ahead(&self) -> bool {
         self.core.lock().pending.is_far_ahead()
     }
@@ -458,7 +455,6 @@ impl Journal {
     }
 
     /// Whether nothing more can be written.
-    #[must_use]
     pub fn lost(&self) -> bool {
         self.broken.is_cancelled()
     }
@@ -469,13 +465,11 @@ impl Journal {
     }
 
     /// Its last number in the order of branches.
-    #[must_use]
     pub fn last_ordered_number(&self) -> u64 {
         self.feed.last(Order::Ordered)
     }
 
     /// Where the run stands.
-    #[must_use]
     pub fn status(&self) -> Status {
         self.core.lock().run.status
     }

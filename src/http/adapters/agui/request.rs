@@ -12,7 +12,6 @@ const OWN: [&str; 2] = ["input", "attachments"];
 /// Members of a resume body of the studio's own routes.
 const NATIVE: [&str; 5] = ["approval", "decisions", "pause_id", "node_id", "message"];
 
-/// Reads a body.
 pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
     let body = members(body)?;
     let mut state = object(body, "state")?;

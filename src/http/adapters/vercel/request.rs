@@ -8,7 +8,6 @@ use crate::http::adapters::ask::{Ask, File, NewMessage, Verdict, given, members,
 /// Members of a resume body of the studio's own routes.
 const NATIVE: [&str; 5] = ["approval", "decisions", "pause_id", "node_id", "message"];
 
-/// Reads a body.
 pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
     let body = members(body)?;
     let regenerates = match text(body, "trigger")?.as_deref() {

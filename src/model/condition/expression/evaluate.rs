@@ -11,7 +11,6 @@ use super::syntax::{Arguments, Comparison, Expr, Literal, Step};
 use super::value::{Fields, Text, Value, order, same};
 use super::writing;
 
-/// One evaluation.
 pub(super) struct Evaluation<'v> {
     pub(super) state: &'v State,
     pub(super) meter: Meter,

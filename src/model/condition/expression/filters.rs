@@ -53,7 +53,6 @@ const FILTERS: &[(&str, Filter)] = &[
     ("upper", |value, _, meter| changed(value, meter, str::to_uppercase)),
 ];
 
-/// The filter of a name.
 pub(super) fn named(name: &str) -> Option<Filter> {
     FILTERS.iter().find(|(known, _)| *known == name).map(|(_, filter)| *filter)
 }

@@ -175,7 +175,6 @@ pub(super) fn slice<'v>(value: &Value<'v>, [start, stop, step]: [Option<i128>; 3
     Ok(Value::List(List::Own(taken.into())))
 }
 
-/// The function `range`.
 pub(super) fn range<'v>(bounds: &[Value<'_>], meter: &Meter) -> Outcome<Value<'v>> {
     let whole = |value: &Value<'_>| value.whole().filter(|at| i64::try_from(*at).is_ok()).ok_or("invalid operation: range needs whole numbers");
     let (start, end, step) = match bounds {

@@ -29,7 +29,6 @@ const MAX_LENGTH: usize = 10_000;
 /// Bytes of it that a message repeats.
 const SHOWN: usize = 200;
 
-/// A compiled expression.
 pub(super) struct Expression {
     source: Box<str>,
     compiled: Expr,

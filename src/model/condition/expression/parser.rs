@@ -38,7 +38,6 @@ impl Operator {
     }
 }
 
-/// Reads a whole text.
 pub(super) fn parse(source: &str) -> Result<Expr, String> {
     let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0 };
     let found = parser.whole()?;

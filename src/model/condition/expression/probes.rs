@@ -84,7 +84,6 @@ pub(super) fn named(name: &str) -> Option<Probe> {
     PROBES.iter().find(|(known, _)| *known == name).map(|(_, probe)| *probe)
 }
 
-/// Does it hold?
 pub(super) fn holds(probe: Probe, value: &Value<'_>, arguments: &[Value<'_>], meter: &Meter) -> Outcome<bool> {
     meter.look(1)?;
     let other = || arguments.first().ok_or_else(|| "missing argument".to_owned());

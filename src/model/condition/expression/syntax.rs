@@ -16,7 +16,6 @@ pub(super) enum Expr {
     Range(Box<[Self]>),
     /// What is looked up in a value, and what is done with it, one after another.
     Chain(Box<Self>, Box<[Step]>),
-    /// `not`.
     Not(Box<Self>),
     /// As many minus signs.
     Negative(usize, Box<Self>),

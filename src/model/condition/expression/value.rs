@@ -230,7 +230,6 @@ fn place(key: &Value<'_>, length: impl Fn() -> usize) -> Option<usize> {
     if at < 0 { length().checked_sub(back) } else { Some(back) }
 }
 
-/// Are two values equal?
 pub(super) fn same(left: &Value<'_>, right: &Value<'_>, meter: &Meter) -> Outcome<bool> {
     meter.look(1)?;
     Ok(match (left, right) {

@@ -12,7 +12,6 @@ enum Style {
     Json,
 }
 
-/// A value as it is shown.
 pub(super) fn shown(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
     let mut out = Writer { text: String::new(), counted: 0, style: Style::Shown, meter };
     match value {

@@ -52,7 +52,6 @@ pub(in crate::store) struct Session {
     runtime: tokio::runtime::Runtime,
 }
 
-/// How a transaction ended.
 pub(super) enum Commit {
     /// Everything is kept.
     Kept,

@@ -84,12 +84,10 @@ pub(in crate::store) fn int(row: &Row, column: usize) -> Option<Option<i64>> {
     row.try_get::<_, Option<Whole>>(column).ok().map(|value| value.map(|whole| whole.0))
 }
 
-/// A text of a row.
 pub(in crate::store) fn text(row: &Row, column: usize) -> Option<Option<&str>> {
     row.try_get(column).ok()
 }
 
-/// Bytes of a row.
 pub(in crate::store) fn blob(row: &Row, column: usize) -> Option<Option<&[u8]>> {
     row.try_get(column).ok()
 }
