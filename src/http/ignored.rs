@@ -20,7 +20,7 @@ const LONGEST: usize = 128;
 /// What may stand in a name as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$');
 /// A graph is checked by itself, key by key.
-const CHECKED: &str = "Graph";
+const CHECKED: &str = "GraphInput";
 /// Schemas inside each other.
 const DEPTH: usize = 8;
 

@@ -22,6 +22,28 @@ export async function accepted(): Promise<(string | undefined)[]> {
   return [list.data[0]?.slug, agent.slug, whole.name];
 }
 
+/** Shapes are told down to their last members. */
+export async function told(): Promise<(string | number | null | undefined)[]> {
+  const { nodes } = (await studio.call('GET /api/workflows/{id}', { path: { id: 'draft' } })).graph;
+  const { trace } = await studio.call('GET /api/runs/{run}', { path: { run: 'r' }, query: { include: 'graph' } });
+  const key = (await studio.call('GET /api/graph/schema')).node_types[0]?.keys[0];
+  const model = (await studio.call('GET /api/providers')).data[0]?.models[0];
+  const base = await studio.call('GET /api/knowledge-bases/{id}', { path: { id: 'docs' } });
+  // A graph is sent with less than it is answered with.
+  await studio.call('POST /api/workflows', { body: { name: 'A', graph: { version: 1, nodes: [{ id: 's', type: 'start' }], edges: [] } } });
+  // @ts-expect-error a file of a message is not as it was uploaded
+  const address = trace.input.attachments[0]?.url;
+  return [
+    nodes[0]?.position.x,
+    trace.input.message,
+    trace.error?.calls?.[0]?.name,
+    key?.values?.[0],
+    model?.price?.input,
+    base.chunking.max_words,
+    address,
+  ];
+}
+
 export function refused(): unknown[] {
   return [
     // @ts-expect-error there is no such operation

@@ -141,6 +141,14 @@ export type ChatEvents = {
   run_terminal?: ChatEventRunTerminal;
 };
 
+/** A call that may not be made twice and whose end nobody saw. */
+export type DoubtfulCall = {
+  call_id: string;
+  name: string;
+  arguments: unknown;
+  node_id: string;
+};
+
 export type EventBranchCompleted = {
   trace_id: string;
   duration_ms: number;
@@ -492,7 +500,7 @@ export type EventTraceFailed = {
   currency: string;
   unpriced: boolean;
   validation_errors?: unknown;
-  calls?: unknown[];
+  calls?: DoubtfulCall[];
   branch_id?: string;
   branch_path?: string[];
 };

@@ -408,6 +408,13 @@ class EventTraceCompleted(_EventTraceCompleted, total=False):
     branch_path: List[str]
 
 
+class DoubtfulCall(TypedDict):
+    call_id: str
+    name: str
+    arguments: Any
+    node_id: str
+
+
 class _EventTraceFailed(TypedDict):
     trace_id: str
     node_id: Union[str, None]
@@ -427,7 +434,7 @@ class _EventTraceFailed(TypedDict):
 class EventTraceFailed(_EventTraceFailed, total=False):
     cache_write_1h_tokens: int
     validation_errors: Any
-    calls: List[Any]
+    calls: List[DoubtfulCall]
     branch_id: str
     branch_path: List[str]
 

@@ -143,6 +143,7 @@ async fn what_is_answered_fits_its_schema() {
         let query = match (route.query.contains(&"trace_id"), route.query.contains(&"group_by")) {
             (true, _) => format!("?trace_id={run}"),
             (_, true) => "?from=2026-11-20&to=2027-11-20&group_by=entity".to_owned(),
+            (false, false) if route.query.contains(&"include") => "?include=graph,messages,tools,parts".to_owned(),
             (false, false) => String::new(),
         };
         let query = if path == "/api/registry/class" { "?class=Coded".to_owned() } else { query };

@@ -31,6 +31,19 @@ async fn members_further_down_are_named_by_their_path() {
     assert_eq!((made.status.as_u16(), made.header(HEADER)), (201, "temperature, parameters.topp, tools.1.aproval"), "{}", made.text());
     let patched = ask(&studio, request("PATCH", "/studio/api/agents/a", r#"{"nam":"B","memory_config":{"driverr":null}}"#)).await;
     assert_eq!((patched.status.as_u16(), patched.header(HEADER)), (200, "nam, memory_config.driverr"), "{}", patched.text());
+    let base = json!({"name": "Docs", "retrieval_defaults": {"topk": 3, "rerank": {"provider": "p", "model": "m", "candidate": 9}}});
+    let made = ask(&studio, request("POST", "/studio/api/knowledge-bases", &base.to_string())).await;
+    assert_eq!((made.status.as_u16(), made.header(HEADER)), (201, "retrieval_defaults.topk, retrieval_defaults.rerank.candidate"), "{}", made.text());
+}
+
+#[tokio::test]
+async fn what_a_graph_has_beside_its_own_members_is_kept_and_not_named() {
+    let studio = studio(json!({}));
+    let node = |id: &str, kind: &str| json!({"id": id, "type": kind, "colour": "red", "data": {"any": 1}});
+    let graph = json!({"version": 1, "nodes": [node("a", "start"), node("b", "stop")], "edges": [{"source": "a", "target": "b", "curve": 2}]});
+    let made = ask(&studio, request("POST", "/studio/api/workflows", &json!({"name": "A", "graph": graph}).to_string())).await;
+    assert_eq!((made.status.as_u16(), made.header(HEADER)), (201, ""), "{}", made.text());
+    assert_eq!(made.json()["graph"]["nodes"][0]["colour"], "red");
 }
 
 #[tokio::test]

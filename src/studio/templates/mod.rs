@@ -17,6 +17,7 @@ pub(super) use template_paths::folders;
 
 use super::{Resource, Scope, Studio};
 use crate::error::{Error, Kind, Result};
+use crate::model::graph::Graph;
 use crate::store::definitions as table;
 use crate::studio::definitions::save_with_agents;
 
@@ -155,6 +156,10 @@ impl Studio {
             })
             .await?;
         let mut shown = template.file.clone();
+        if template.kind == TemplateKind::Workflow {
+            // Files may leave out what an install fills in.
+            shown["graph"] = Graph::read(template.graph()).to_json().clone();
+        }
         shown["install_preview"] = json!({"agents_create": create, "agents_reuse": reuse});
         Ok(shown)
     }

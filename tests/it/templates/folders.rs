@@ -45,6 +45,9 @@ async fn files_of_the_host_are_listed_as_they_are_now_and_installed() {
     flows.put("flow", &workflow("flow", &["mine"], "mine"));
     let listed = get(&bench, "/api/templates?tag=own").await.1;
     assert_eq!((&listed["data"][0]["id"], &listed["data"][0]["source"], &listed["data"][0]["complexity"]), (&json!("mine"), &json!("host"), &Value::Null));
+    let shown = get(&bench, "/api/templates/workflow/flow").await.1;
+    assert_eq!(shown["graph"]["edges"][0], json!({"source": "start", "target": "agent", "id": "e1", "sourceHandle": "default", "targetHandle": "default"}));
+    assert_eq!((&shown["graph"]["annotations"], &shown["graph"]["viewport"]), (&json!([]), &json!({"x": 0, "y": 0, "zoom": 1})), "as an install stores it");
     let (status, made) = post(&bench, "/api/templates/workflow/flow/install", json!({})).await;
     assert_eq!((status, &made["workflow"]["slug"], &made["agents"][0]["slug"]), (201, &json!("my-flow"), &json!("mine")), "{made}");
     let mine = get(&bench, "/api/agents/mine").await.1;

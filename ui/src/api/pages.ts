@@ -1,6 +1,10 @@
 /** Owns a list that is read page by page while its beginning changes. */
 import type { InfiniteData } from '@tanstack/react-query';
-import type { List } from './types';
+
+export interface List<T> {
+  data: T[];
+  next_cursor: string | null;
+}
 
 export type Pages<T> = InfiniteData<List<T>, string | null>;
 type Dated = { id?: string; created_at?: string; status?: string };

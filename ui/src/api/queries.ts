@@ -1,11 +1,19 @@
 /** Owns what is fetched and kept: one hook per kind of thing. */
 import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, type UseQueryResult } from '@tanstack/react-query';
-import { unsettled, withNewest, type Pages } from './pages';
+import { unsettled, withNewest, type Pages, type List } from './pages';
 import { wholeTrace } from './whole';
 import { get, studio } from './client';
 import { useConnection } from './connection';
-import { isProblem, type Query, type RunCounts } from '@wfstudio/client';
-import type { GraphSchema, List, Providers, RegistryTool, Settings, TraceAnswer } from './types';
+import {
+  isProblem,
+  type Query,
+  type RunCounts,
+  type GraphSchema,
+  type Providers,
+  type RegistryTools,
+  type Settings,
+  type TraceAnswer,
+} from '@wfstudio/client';
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -85,13 +93,13 @@ export function useTrace(
 
 const forever = { staleTime: Number.POSITIVE_INFINITY };
 export const useGraphSchema = (): UseQueryResult<GraphSchema> =>
-  useQuery({ queryKey: ['/api/graph/schema'], queryFn: () => get<GraphSchema>('/api/graph/schema'), ...forever });
+  useQuery({ queryKey: ['/api/graph/schema'], queryFn: () => studio.call('GET /api/graph/schema'), ...forever });
 export const useProviders = (): UseQueryResult<Providers> =>
-  useQuery({ queryKey: ['/api/providers'], queryFn: () => get<Providers>('/api/providers'), staleTime: 60_000 });
+  useQuery({ queryKey: ['/api/providers'], queryFn: () => studio.call('GET /api/providers'), staleTime: 60_000 });
 export const useSettings = (): UseQueryResult<Settings> =>
-  useQuery({ queryKey: ['/api/settings'], queryFn: () => get<Settings>('/api/settings'), staleTime: 60_000 });
-export const useRegistry = (): UseQueryResult<{ data: RegistryTool[] }> =>
-  useQuery({ queryKey: ['/api/registry/tools'], queryFn: () => get<{ data: RegistryTool[] }>('/api/registry/tools'), staleTime: 30_000 });
+  useQuery({ queryKey: ['/api/settings'], queryFn: () => studio.call('GET /api/settings'), staleTime: 60_000 });
+export const useRegistry = (): UseQueryResult<RegistryTools> =>
+  useQuery({ queryKey: ['/api/registry/tools'], queryFn: () => studio.call('GET /api/registry/tools'), staleTime: 30_000 });
 export const useCounts = (): UseQueryResult<RunCounts> =>
   useQuery({ queryKey: ['/api/runs/counts'], queryFn: () => studio.call('GET /api/runs/counts'), refetchInterval: 15_000 });
 

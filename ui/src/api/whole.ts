@@ -1,8 +1,7 @@
 /** Owns what a brief trace leaves out: nulls, zeros, empty values, what is not so. */
-import type { TraceAnswer as Told } from '@wfstudio/client';
-import type { Span, Step, TraceAnswer, UsageFields } from './types';
+import type { Span, Step, TraceAnswer } from '@wfstudio/client';
 
-const USAGE: Required<UsageFields> = {
+const USAGE = {
   prompt_tokens: 0,
   completion_tokens: 0,
   total_tokens: 0,
@@ -13,39 +12,40 @@ const USAGE: Required<UsageFields> = {
   currency: 'USD',
   unpriced: false,
 };
-export const STEP: Omit<Step, 'id' | 'seq' | 'node_id' | 'node_type' | 'status'> = {
+export const STEP = {
+  node_title: null,
   handle: null,
   iteration: null,
+  iteration_path: '',
   branch_id: null,
   branch_path: [],
   attempt: 1,
   checkpoint_hit: false,
   superseded: false,
-  started_at: null,
   finished_at: null,
-  duration_ms: null,
+  duration_ms: 0,
   error: null,
   provider: null,
   model: null,
   ...USAGE,
-};
-export const SPAN: Omit<Span, 'id' | 'type' | 'name' | 'status'> = {
+} satisfies Partial<Step>;
+export const SPAN = {
   parent_span_id: null,
   step_id: null,
   node_id: null,
-  started_at: null,
   finished_at: null,
-  duration_ms: null,
+  duration_ms: 0,
   error: null,
-};
+} satisfies Partial<Span>;
 
-export function wholeTrace(answer: TraceAnswer): TraceAnswer {
+/** What is there anyway, and what may have been left out. */
+type Brief<T, Left> = Omit<T, keyof Left> & Partial<T>;
+export type BriefTrace = Omit<TraceAnswer, 'steps' | 'spans'> & { steps: Brief<Step, typeof STEP>[]; spans: Brief<Span, typeof SPAN>[] };
+
+export function wholeTrace(answer: BriefTrace): TraceAnswer {
   return {
     ...answer,
     steps: answer.steps.map((step) => ({ ...STEP, ...step })),
     spans: answer.spans.map((span) => ({ ...SPAN, ...(span.type === 'llm' || span.type === 'embedding' ? USAGE : {}), ...span })),
   };
 }
-
-/** A trace as the client has it; the pages know more of its parts than the description of the API tells. */
-export const inDetail = (answer: Told): TraceAnswer => answer as unknown as TraceAnswer;

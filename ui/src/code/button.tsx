@@ -3,7 +3,7 @@ import { CodeXml } from 'lucide-react';
 import { lazy, Suspense, type ReactElement } from 'react';
 import { offKey, targetOf } from './targets';
 import { useSettings } from '../api/queries';
-import type { DefinitionKind } from '../api/types';
+import type { CodeKind } from '@wfstudio/client';
 import { t } from '../i18n';
 import { useAddress } from '../shell/place';
 import { Button } from '../parts/button';
@@ -11,7 +11,7 @@ import { Button } from '../parts/button';
 const CodePanel = lazy(() => import('./panel'));
 
 export interface Coded {
-  kind: DefinitionKind;
+  kind: CodeKind;
   id: string;
   /** Each has its own text. */
   revision: number;

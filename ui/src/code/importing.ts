@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 import { madePath } from './targets';
 import { make } from '../api/client';
 import { refresh } from '../api/queries';
-import type { Imported } from '../api/types';
+import type { CodeImported } from '@wfstudio/client';
 import { t } from '../i18n';
 import { toast } from '../parts/toast';
 import { useHere } from '../shell/place';
@@ -25,7 +25,7 @@ export function useImport(): Importing {
     setBusy(true);
     setError(null);
     try {
-      const made = await make<Imported>('/api/codegen/import', body);
+      const made = await make<CodeImported>('/api/codegen/import', body);
       refresh('/api/workflows', '/api/agents', '/api/tools', '/api/templates');
       const name = made.workflow?.name ?? made.agent?.name ?? made.tool?.name ?? '';
       const fresh = made.workflow ? made.agents.filter((agent) => !agent.reused).length : 0;

@@ -1,5 +1,5 @@
 /** Owns what the pages know of generated code: its languages, what switches it off, where an import leads. */
-import type { DefinitionKind, Importable, Imported, Settings } from '../api/types';
+import type { CodeImported, CodeKind, RegistryClassListed, Settings } from '@wfstudio/client';
 
 export const TARGETS = ['php', 'python', 'typescript', 'kotlin', 'swift', 'ruby', 'rust'] as const;
 export type Target = (typeof TARGETS)[number];
@@ -34,16 +34,16 @@ export function offKey(settings: Settings | undefined, flag: keyof typeof OWN): 
 }
 
 /** Where something that can be imported is looked at first. */
-export function previewPath(one: Pick<Importable, 'ref'>): string {
+export function previewPath(one: Pick<RegistryClassListed, 'ref'>): string {
   const at = one.ref.indexOf(':');
   const query = new URLSearchParams({ [one.ref.slice(0, at) === 'json' ? 'json' : 'class']: one.ref.slice(at + 1) });
   return `/workflows/preview?${query}`;
 }
 
-export const PAGE_OF: Record<DefinitionKind, string> = { workflow: 'workflows', agent: 'agents', tool: 'tools' };
+export const PAGE_OF: Record<CodeKind, string> = { workflow: 'workflows', agent: 'agents', tool: 'tools' };
 
 /** Where what was made can be seen. */
-export function madePath(made: Pick<Imported, 'workflow' | 'agent' | 'tool'>): string {
+export function madePath(made: Pick<CodeImported, 'workflow' | 'agent' | 'tool'>): string {
   if (made.workflow) return `/workflows/${made.workflow.id}/edit`;
   if (made.agent) return `/agents/${made.agent.id}`;
   return made.tool ? `/tools/${made.tool.id}` : '/workflows';

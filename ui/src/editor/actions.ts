@@ -1,5 +1,5 @@
 /** Owns what can be done to a selection. */
-import type { GraphSchema } from '../api/types';
+import type { GraphSchema } from '@wfstudio/client';
 import { copyText, placed, readClip } from '../graph/clipboard';
 import { findNode, isBinding } from '../graph/document';
 import { LIMIT, tidyUp } from '../graph/layout';

@@ -2,7 +2,7 @@
 import { Background, BackgroundVariant, ReactFlow, SelectionMode, useKeyPress, useReactFlow, useStore } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import { useEffect, useEffectEvent, useMemo, useRef, useState, type DragEvent, type ReactElement } from 'react';
-import type { GraphSchema, Providers } from '../api/types';
+import type { GraphSchema, Providers } from '@wfstudio/client';
 import { FAR } from '../graph/crowd';
 import { around, sceneOf } from '../graph/scene';
 import { t } from '../i18n';

@@ -1,7 +1,6 @@
 /** Owns continuous validation and the fixes that are safe to offer. */
-import { isProblem } from '@wfstudio/client';
+import { isProblem, type Graph, type Issue, type Providers, type Validation } from '@wfstudio/client';
 import { post } from '../api/client';
-import type { Graph, Issue, Providers, Validation } from '../api/types';
 import { freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
 import { joinOf } from '../graph/order';
 import { t } from '../i18n';

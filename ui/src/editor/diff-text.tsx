@@ -1,6 +1,6 @@
 /** Owns telling what differs between two graphs. */
 import type { ReactElement } from 'react';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { graphDiff } from '../graph/diff';
 import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';

@@ -1,7 +1,7 @@
 /** Owns the composer beside the timeline: message, files, initial state. */
 import { EyeOff, Paperclip, Send, Square, X } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
-import type { Attachment, Providers } from '../api/types';
+import type { Providers } from '@wfstudio/client';
 import { t } from '../i18n';
 import { bytes } from '../i18n/figures';
 import { Button } from '../parts/button';
@@ -10,7 +10,7 @@ import { MadeFiles } from '../parts/made';
 import { Markdown } from '../parts/markdown';
 import { Tabs, type Tab } from '../parts/tabs';
 import { toast, toastError } from '../parts/toast';
-import { FileButton, sendFiles } from '../parts/files';
+import { FileButton, sendFiles, type SentFile } from '../parts/files';
 import { Fault } from '../parts/said';
 import { AskHere, DoubtsHere, LostHere } from '../run/here';
 import { tellRefusal } from '../run/refusal';
@@ -215,7 +215,7 @@ function Differs(): ReactElement | null {
   );
 }
 
-function Chip({ file }: { file: Attachment }): ReactElement {
+function Chip({ file }: { file: SentFile }): ReactElement {
   return (
     <span className="pill row" style={{ gap: 4 }}>
       {file.name}

@@ -11,7 +11,7 @@ import { startName } from '../run/rows';
 import { useRun } from '../run/store';
 import { Timeline } from '../run/timeline';
 import { useWidth } from '../shell/place';
-import type { Providers } from '../api/types';
+import type { Providers } from '@wfstudio/client';
 import { DockChat } from './dock-chat';
 import { panel, usePanels } from './panel';
 import { Problems } from './problems';

@@ -1,8 +1,10 @@
 /** Owns what the server knows of a draft: reading, storing, saving and dropping it, and what another hand left instead. */
 import { get, make, post, put, remove } from '../api/client';
-import { isProblem } from '@wfstudio/client';
-import type { Draft, Graph, Workflow } from '../api/types';
+import { isProblem, type Draft as Kept, type Graph, type Workflow } from '@wfstudio/client';
 import type { Theirs } from './store';
+
+/** The graph of a draft is what an editor stored there. */
+export type Draft = Omit<Kept, 'graph'> & { graph: Graph };
 
 export const readWorkflow = (id: string): Promise<Workflow> => get<Workflow>(`/api/workflows/${id}`);
 

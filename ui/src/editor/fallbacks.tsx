@@ -1,18 +1,10 @@
 /** Owns the list of models that are asked when one does not answer: add, order, remove. */
 import { ArrowDown, ArrowUp, Plus, X } from 'lucide-react';
 import type { ReactElement } from 'react';
-import type { Providers } from '../api/types';
+import type { Fallback, Providers } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { ModelSelect } from './pickers';
-
-/** A fallback; credential and parameters stay as they are. */
-export interface Fallback {
-  provider: string;
-  model: string;
-  credential?: string | null;
-  parameters?: Record<string, unknown> | null;
-}
 
 /** The most that the engine takes. */
 const MOST = 4;

@@ -1,6 +1,6 @@
 /** Owns one field of a node, drawn from the engine's schema of its key. */
 import type { ReactElement } from 'react';
-import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types';
+import type { GraphNode, GraphSchema, NodeKey, Providers } from '@wfstudio/client';
 import { keysBefore } from '../graph/order';
 import { tx } from '../i18n';
 import { Check, ChoiceField, ListField, NumberField, TextField } from '../parts/form';
@@ -15,7 +15,7 @@ import { TemplateField } from './template-field';
 
 export interface FieldProps {
   node: GraphNode;
-  spec: SchemaKey;
+  spec: NodeKey;
   schema: GraphSchema;
   stock: Stock;
   providers?: Providers;
@@ -27,11 +27,7 @@ export interface FieldProps {
 const TEMPLATES = new Set(['message', 'instructions', 'prompt', 'query', 'reply']);
 const LONG = new Set(['message', 'instructions', 'prompt', 'expression', 'query', 'reply', 'text']);
 
-export const labelOf = (spec: SchemaKey): string => tx(`key.${spec.name}`, spec.label ?? spec.name.replaceAll('_', ' '));
-export const choicesOf = (spec: SchemaKey): string[] | null => {
-  const list = spec.values ?? spec.enum ?? spec.options;
-  return Array.isArray(list) ? list.filter((v): v is string => typeof v === 'string') : null;
-};
+export const labelOf = (spec: NodeKey): string => tx(`key.${spec.name}`, spec.name.replaceAll('_', ' '));
 
 export function NodeField(props: FieldProps): ReactElement | null {
   const { node, spec, stock, set, error, disabled, schema } = props;
@@ -114,7 +110,7 @@ export function NodeField(props: FieldProps): ReactElement | null {
     default:
       break;
   }
-  const choices = choicesOf(spec);
+  const choices = spec.values;
   if (choices)
     return (
       <ChoiceField

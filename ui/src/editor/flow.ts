@@ -1,7 +1,7 @@
 /** Owns turning the document into what React Flow draws; unchanged nodes keep their identity. */
 import type { Edge, Node } from '@xyflow/react';
 import { Position } from '@xyflow/react';
-import type { Graph, GraphNode } from '../api/types';
+import type { Graph, GraphNode } from '@wfstudio/client';
 import { isBinding } from '../graph/document';
 import { MINI, type Box, type Face } from '../graph/measure';
 import type { Placed, Scene } from '../graph/scene';

@@ -11,7 +11,7 @@ import {
   type OnConnectStart,
 } from '@xyflow/react';
 import { useEffect, useMemo, useRef, useState, type MouseEvent as ReactMouse, type PointerEvent } from 'react';
-import type { GraphSchema } from '../api/types';
+import type { GraphSchema } from '@wfstudio/client';
 import { refusal } from '../graph/connect';
 import { crowded, FAR } from '../graph/crowd';
 import { freshEdgeId, isBinding } from '../graph/document';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import { get } from '../api/client';
-import type { Revision, Workflow } from '../api/types';
+import type { RevisionSummary, Workflow } from '@wfstudio/client';
 import { graphDiff } from '../graph/diff';
 import { tidy } from '../graph/document';
 import { t } from '../i18n';
@@ -20,7 +20,7 @@ export default function HistorySide(): ReactElement {
   const id = workflow?.id ?? '';
   const list = useQuery({
     queryKey: ['/api/workflows', id, 'revisions', workflow?.revision],
-    queryFn: () => get<{ data: Revision[] }>(`/api/workflows/${id}/revisions`),
+    queryFn: () => get<{ data: RevisionSummary[] }>(`/api/workflows/${id}/revisions`),
     enabled: !!id,
   });
   const [chosen, setChosen] = useState<number | null>(null);

@@ -1,7 +1,7 @@
 /** Owns the side beside the canvas for one chosen node: configure, run, state, JSON. */
 import { Copy, Ellipsis, GitFork, Octagon, Pin, PinOff, Play, Trash2, X } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
-import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types';
+import type { GraphNode, GraphSchema, NodeKey, Providers } from '@wfstudio/client';
 import { isInline, titleOf } from '../graph/document';
 import { t, tx } from '../i18n';
 import { Button } from '../parts/button';
@@ -166,7 +166,7 @@ function Configure({
   const wanted = BASIC[node.type];
   const basic = wanted ? wanted.flatMap((name) => shown.find((k) => k.name === name) ?? []) : shown.filter((k) => !COMMON.has(k.name));
   const rest = shown.filter((k) => !basic.includes(k));
-  const field = (spec: SchemaKey): ReactElement => (
+  const field = (spec: NodeKey): ReactElement => (
     <div key={spec.name} data-field={spec.name}>
       <NodeField
         node={node}

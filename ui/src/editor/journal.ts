@@ -1,6 +1,6 @@
 /** Owns the local journal of one workflow: every change is on disk before the server hears of it, the steps to take back a moment later. */
 import { mount } from '../api/root';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { noHistory, type History } from '../graph/history';
 
 export interface Kept {

@@ -1,7 +1,7 @@
 /** Owns the whole graph as text beside the canvas; text that does not fit leaves the graph alone. */
 import { X } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { textOf } from '../parts/toast';

@@ -1,7 +1,7 @@
 /** Owns the keys of the canvas: walking, moving, connecting, editing without a pointer. */
 import type { ReactFlowInstance } from '@xyflow/react';
 import { useCallback, useRef, type KeyboardEvent } from 'react';
-import type { Graph, GraphSchema, Providers } from '../api/types';
+import type { Graph, GraphSchema, Providers } from '@wfstudio/client';
 import { refusal, sourceHandles } from '../graph/connect';
 import { allNodes, findNode, freshEdgeId, titleOf } from '../graph/document';
 import { outline } from '../graph/order';

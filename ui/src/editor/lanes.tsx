@@ -1,7 +1,7 @@
 /** Owns the frames around the branches of a fork. */
 import { ViewportPortal } from '@xyflow/react';
 import type { ReactElement } from 'react';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { lanes } from '../graph/order';
 import { around, type Rect, type Scene } from '../graph/scene';
 import { t } from '../i18n';

@@ -1,5 +1,5 @@
 /** Owns what a fresh node starts with, and which types may follow a handle. */
-import type { Graph, GraphNode, GraphSchema, Providers } from '../api/types';
+import type { Graph, GraphNode, GraphSchema, Providers } from '@wfstudio/client';
 import { refusal, sourceHandles, targetHandles, type End } from '../graph/connect';
 import { allNodes, freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
 import { measure } from '../graph/measure';

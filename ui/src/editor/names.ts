@@ -1,7 +1,7 @@
 /** Owns the names behind ids on nodes: agents, bases, servers, tools. */
 import { useMemo } from 'react';
 import { rows, useList, useRegistry } from '../api/queries';
-import type { Agent, KnowledgeBase, McpServer, RegistryTool, Tool } from '../api/types';
+import type { Agent, KnowledgeBase, McpServer, RegistryTool, Tool } from '@wfstudio/client';
 
 export interface Stock {
   agents: Agent[];

@@ -2,7 +2,7 @@
 import { Handle, Position, useConnection, useStore, type NodeProps } from '@xyflow/react';
 import { Check, CircleAlert, Octagon, Pin, RotateCw, TriangleAlert, X } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
-import type { GraphNode, Issue } from '../api/types';
+import type { GraphNode, Issue } from '@wfstudio/client';
 import { refusal } from '../graph/connect';
 import { isInline, titleOf } from '../graph/document';
 import { lines, type Box, type Face } from '../graph/measure';

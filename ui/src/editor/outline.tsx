@@ -1,7 +1,7 @@
 /** Owns the graph as a tree in run order: the same editing without a canvas. */
 import { ArrowRight, Ellipsis, Plus, Trash2 } from 'lucide-react';
 import { useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
-import type { GraphNode, GraphSchema, Providers } from '../api/types';
+import type { GraphNode, GraphSchema, Providers } from '@wfstudio/client';
 import { refusal, sourceHandles, type End } from '../graph/connect';
 import { freshEdgeId, titleOf } from '../graph/document';
 import { outline } from '../graph/order';

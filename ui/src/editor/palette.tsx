@@ -1,7 +1,7 @@
 /** Owns the list of node types beside the canvas: drag one, or press Enter on it. */
 import { PanelLeftClose, Search } from 'lucide-react';
 import type { ReactElement } from 'react';
-import type { Providers } from '../api/types';
+import type { Providers } from '@wfstudio/client';
 import { t, type Key } from '../i18n';
 import { Button } from '../parts/button';
 import { Icon, NodeTile } from '../parts/icons';

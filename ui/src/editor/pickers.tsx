@@ -4,7 +4,7 @@ import { Plus, X } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get } from '../api/client';
-import type { Providers, ToolRef } from '../api/types';
+import type { Providers, ToolRef } from '@wfstudio/client';
 import { t, tx } from '../i18n';
 import { compact, exact, symbol } from '../i18n/figures';
 import { Button } from '../parts/button';

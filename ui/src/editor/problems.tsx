@@ -2,7 +2,7 @@
 import { CircleAlert, CircleCheck, TriangleAlert, WandSparkles } from 'lucide-react';
 import { useReactFlow } from '@xyflow/react';
 import type { ReactElement } from 'react';
-import type { Issue, Providers } from '../api/types';
+import type { Issue, Providers } from '@wfstudio/client';
 import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { Button } from '../parts/button';

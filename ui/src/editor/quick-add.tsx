@@ -1,6 +1,6 @@
 /** Owns quick add: search a type, Enter, done; only what fits the open handle. */
 import { useEffect, useRef, type ReactElement } from 'react';
-import type { GraphSchema, Providers } from '../api/types';
+import type { GraphSchema, Providers } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Combo } from '../parts/combo';
 import { NodeTile } from '../parts/icons';

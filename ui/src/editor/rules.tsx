@@ -1,7 +1,7 @@
 /** Owns the rules of a condition: several tests, all or any. */
 import { Plus, X } from 'lucide-react';
 import type { ReactElement } from 'react';
-import type { GraphNode, GraphSchema } from '../api/types';
+import type { GraphNode, GraphSchema } from '@wfstudio/client';
 import { t, tx } from '../i18n';
 import { Button } from '../parts/button';
 

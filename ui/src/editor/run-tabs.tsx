@@ -1,7 +1,7 @@
 /** Owns what the inspector tells about a node in a run. */
 import { Braces, Octagon, RotateCcw } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
-import type { GraphNode } from '../api/types';
+import type { GraphNode } from '@wfstudio/client';
 import { t } from '../i18n';
 import { count, duration, money } from '../i18n/figures';
 import { MadeFiles } from '../parts/made';

@@ -1,14 +1,13 @@
 /** Owns the open document of one page: made when it mounts, and what a disposed one still hears changes no other. */
 import { post } from '../api/client';
 import { useConnection } from '../api/connection';
-import { isProblem } from '@wfstudio/client';
+import { isProblem, type Graph, type Issue, type Workflow } from '@wfstudio/client';
 import { refresh } from '../api/queries';
-import type { Draft, Graph, Issue, Workflow } from '../api/types';
 import { same } from '../graph/diff';
 import { tidy } from '../graph/document';
 import { noHistory } from '../graph/history';
 import { commitField } from '../parts/field';
-import { copyOf, dropDraft, isConflict, leftBy, readDraft, readWorkflow, saveDraft, storeDraft } from './draft';
+import { copyOf, dropDraft, isConflict, leftBy, readDraft, readWorkflow, saveDraft, storeDraft, type Draft } from './draft';
 import { Journal } from './journal';
 import { Queue } from '../api/queue';
 import { blank, present, replaceGraph, useEditor, type EditorState } from './store';

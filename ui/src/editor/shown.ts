@@ -1,5 +1,5 @@
 /** Owns the scene on the canvas as others need it: fitting, walking, revealing. */
-import type { GraphSchema } from '../api/types';
+import type { GraphSchema } from '@wfstudio/client';
 import { around, sceneOf, type Rect, type Scene } from '../graph/scene';
 import { emptyGraph } from '../graph/document';
 

@@ -1,6 +1,7 @@
 /** Owns the open document: graph, history, selection. Persistence hangs on commands, never on pointers. */
 import { create } from 'zustand';
-import type { Draft, Graph, Issue, Workflow } from '../api/types';
+import type { Graph, Issue, Workflow } from '@wfstudio/client';
+import type { Draft } from './draft';
 import { type Command, emptyGraph } from '../graph/document';
 import type { End } from '../graph/connect';
 import { noHistory, perform, redo, undo, type History } from '../graph/history';

@@ -1,7 +1,7 @@
 /** Owns the dialogs that pin a node's answer and run one node alone. */
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { get } from '../api/client';
-import type { GraphNode, Step } from '../api/types';
+import type { GraphNode, Step } from '@wfstudio/client';
 import { findNode, titleOf } from '../graph/document';
 import { keysBefore, writtenKey } from '../graph/order';
 import { t } from '../i18n';

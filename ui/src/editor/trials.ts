@@ -1,6 +1,6 @@
 /** Owns what the next runs try out: stops before nodes, pinned answers. Kept on this machine, never in the graph. */
 import { create } from 'zustand';
-import type { Graph, GraphNode } from '../api/types';
+import type { Graph, GraphNode } from '@wfstudio/client';
 import { mount } from '../api/root';
 import { isBound } from '../graph/connect';
 

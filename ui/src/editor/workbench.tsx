@@ -15,7 +15,7 @@ import {
   X,
 } from 'lucide-react';
 import { lazy, useEffect, useState, type ReactElement } from 'react';
-import type { GraphSchema, Providers } from '../api/types';
+import type { GraphSchema, Providers } from '@wfstudio/client';
 import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';

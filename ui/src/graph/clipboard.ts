@@ -1,5 +1,5 @@
 /** Owns what travels through the clipboard: text that other workflows and people can read. */
-import type { Graph, GraphEdge, GraphNode } from '../api/types';
+import type { Graph, GraphEdge, GraphNode } from '@wfstudio/client';
 import { allNodes, freshNodeId, freshTitle } from './document';
 
 interface Clip {

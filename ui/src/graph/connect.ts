@@ -1,5 +1,5 @@
 /** Owns which handle may meet which: the engine's table, read, never repeated. */
-import type { ConnectionRule, Graph, GraphNode, GraphSchema } from '../api/types';
+import type { ConnectionRule, Graph, GraphNode, GraphSchema } from '@wfstudio/client';
 import { findNode, isBinding, isInline } from './document';
 import { edgesInto, edgesOut } from './edges';
 

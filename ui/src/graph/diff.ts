@@ -1,5 +1,5 @@
 /** Owns what differs between two graphs, and between two states. */
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { allNodes } from './document';
 
 export interface GraphDiff {

@@ -1,6 +1,6 @@
 /** Owns the graph as a document: the commands that change it, and what always holds afterwards. */
 import { produce } from 'immer';
-import type { Graph, GraphEdge, GraphNode } from '../api/types';
+import type { Graph, GraphEdge, GraphNode } from '@wfstudio/client';
 
 export type Command =
   | { kind: 'add'; node: GraphNode; edge?: GraphEdge }

@@ -1,5 +1,5 @@
 /** Owns finding the edges of a node without walking all of them. */
-import type { GraphEdge } from '../api/types';
+import type { GraphEdge } from '@wfstudio/client';
 
 export interface EdgeIndex {
   out: Map<string, GraphEdge[]>;

@@ -1,6 +1,6 @@
 /** Owns undo and redo: patches of the whole graph, grouped by what a person thinks of as one action. */
 import { applyPatches, enablePatches, produceWithPatches, type Patch } from 'immer';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { change, type Command } from './document';
 
 enablePatches();

@@ -1,5 +1,5 @@
 /** Owns tidying: dagre in a worker, bound tools under their agent. */
-import type { Graph, GraphSchema } from '../api/types';
+import type { Graph, GraphSchema } from '@wfstudio/client';
 import { isBound } from './connect';
 import { isBinding } from './document';
 import type { LayoutJob } from './layout.worker';

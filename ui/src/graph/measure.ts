@@ -1,5 +1,5 @@
 /** Owns how large a node is and where its handles sit: a pure function of type, data and run state. */
-import type { Graph, GraphNode, GraphSchema } from '../api/types';
+import type { Graph, GraphNode, GraphSchema } from '@wfstudio/client';
 import { isBound, sourceHandles, targetHandles } from './connect';
 import { isInline, titleOf } from './document';
 

@@ -1,5 +1,5 @@
 /** Owns reading the graph in run order: lanes of a fork, the outline, upstream writers. */
-import type { Graph, GraphNode } from '../api/types';
+import type { Graph, GraphNode } from '@wfstudio/client';
 import { isBinding } from './document';
 import { edgesInto, edgesOut } from './edges';
 

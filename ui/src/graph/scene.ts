@@ -1,5 +1,5 @@
 /** Owns where everything of a graph lies: boxes, routes of edges, what is at a point, what is in a rectangle. */
-import type { Graph, GraphEdge, GraphNode, GraphSchema } from '../api/types';
+import type { Graph, GraphEdge, GraphNode, GraphSchema } from '@wfstudio/client';
 import { allNodes } from './document';
 import { measure, type Box, type Face, type HandleSpot } from './measure';
 

@@ -55,8 +55,8 @@ export function Code({ value, maxHeight = 420 }: { value: unknown; maxHeight?: n
 }
 
 /** A call as one line: name(key: value, …). */
-export function callText(input: Record<string, unknown>, max = 90): string {
-  const text = Object.entries(input)
+export function callText(input: unknown, max = 90): string {
+  const text = Object.entries(input ?? {})
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
     .join(', ');
   return text.length > max ? `${text.slice(0, max)}…` : text;

@@ -2,7 +2,7 @@
 import { Paperclip } from 'lucide-react';
 import { useRef, type ReactElement } from 'react';
 import { upload } from '../api/client';
-import type { Attachment } from '../api/types';
+import type { AttachedFile, Attachment } from '@wfstudio/client';
 import { t } from '../i18n';
 import { bytes } from '../i18n/figures';
 import { Button } from './button';
@@ -14,6 +14,9 @@ export const ACCEPTED = [
 ].join();
 const TYPES = new Set(ACCEPTED.split(','));
 const LIMIT = 25 * 1024 * 1024;
+
+/** What goes or went along with a message; its size is known to who uploaded it. */
+export type SentFile = AttachedFile & Partial<Pick<Attachment, 'size_bytes'>>;
 
 export async function sendFiles(files: File[]): Promise<Attachment[]> {
   const made: Attachment[] = [];

@@ -133,13 +133,13 @@ export function NumberField({
   );
 }
 
-export interface Choice {
-  value: string;
+export interface Choice<T extends string = string> {
+  value: T;
   label: string;
   disabled?: boolean;
 }
 
-export function ChoiceField({
+export function ChoiceField<T extends string = string>({
   label,
   value,
   choices,
@@ -149,9 +149,9 @@ export function ChoiceField({
   disabled,
 }: {
   label: ReactNode;
-  value: string;
-  choices: Choice[];
-  onChange: (value: string) => void;
+  value: T;
+  choices: Choice<T>[];
+  onChange: (value: T) => void;
   hint?: ReactNode;
   error?: string;
   disabled?: boolean;
@@ -159,7 +159,7 @@ export function ChoiceField({
   return (
     <Field label={label} hint={hint} error={error}>
       {(ids) => (
-        <select className="in" value={value} disabled={disabled} onChange={(e) => onChange(e.target.value)} {...ids}>
+        <select className="in" value={value} disabled={disabled} onChange={(e) => onChange(e.target.value as T)} {...ids}>
           {!choices.some((c) => c.value === value) && <option value={value}>{value || '–'}</option>}
           {choices.map((c) => (
             <option key={c.value} value={c.value} disabled={c.disabled}>

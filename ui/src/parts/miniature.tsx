@@ -1,6 +1,6 @@
 /** Owns a graph drawn small: its nodes as blocks in the colour of their family, its edges as lines. */
 import type { ReactElement } from 'react';
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { NODE_LOOK } from './icons';
 
 const W = 112;

@@ -1,18 +1,18 @@
 /** Owns naming a reranker: its provider and model in one field; how many candidates it reads stays as it is. */
 import type { ReactElement } from 'react';
-import type { Rerank } from '../api/types';
+import type { RerankInput } from '@wfstudio/client';
 import { t } from '../i18n';
 import { TextField } from './form';
 
 interface Props {
   value: unknown;
-  onChange: (value: Rerank | null) => void;
+  onChange: (value: RerankInput) => void;
   error?: string;
   disabled?: boolean;
 }
 
 export function RerankField({ value, onChange, ...more }: Props): ReactElement {
-  const old = value as Partial<Rerank> | null | undefined;
+  const old = value as RerankInput | undefined;
   return (
     <TextField
       label={t('kb.rerank')}

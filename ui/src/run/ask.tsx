@@ -1,7 +1,8 @@
 /** Owns asking a person: the same form on the node, in the inspector, the dock, the trace and the playground. */
 import { Check, Hand, Play } from 'lucide-react';
 import { useId, useState, type KeyboardEvent, type ReactElement } from 'react';
-import type { PendingTool, Waiting } from '../api/types';
+import type { PendingTool } from '@wfstudio/client';
+import type { Waiting } from './view';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { callText, paint } from '../parts/code';

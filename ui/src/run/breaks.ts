@@ -1,7 +1,6 @@
 /** Owns reading a tried-out run: the step that stands before a node only to stop there, and the nodes a trial adds. */
 import { t } from '../i18n';
-import type { Waiting } from '../api/types';
-import type { RunView, StepView } from './view';
+import type { RunView, StepView, Waiting } from './view';
 
 const BEFORE = 'before-';
 

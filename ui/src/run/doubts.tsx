@@ -1,7 +1,7 @@
 /** Owns asking what is to become of calls that may have been made, and whose end nobody saw. */
 import { CircleHelp, Play } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
-import type { Doubt, DoubtAnswer } from '../api/types';
+import type { DoubtAnswer, DoubtfulCall } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { TextField } from '../parts/form';
@@ -17,7 +17,7 @@ export function Doubts({
   busy,
   onSettle,
 }: {
-  calls: Doubt[];
+  calls: DoubtfulCall[];
   busy: boolean;
   onSettle: (answers: DoubtAnswer[]) => void;
 }): ReactElement {

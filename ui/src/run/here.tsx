@@ -1,6 +1,6 @@
 /** Owns what the run in view waits for from a person: answers at pauses, decisions on calls in doubt, following it again. */
 import type { ReactElement } from 'react';
-import type { Waiting } from '../api/types';
+import type { Waiting } from './view';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { Said } from '../parts/said';

@@ -1,6 +1,6 @@
 /** Owns what one event changes in a stored trace, so that a live one need not be read again. */
-import type { StudioEvent } from '@wfstudio/client';
-import type { Pause, RunError, RunStatus, Span, Step, Trace, TraceAnswer, UsageFields } from '../api/types';
+import type { Pause, RunError, RunStatus, Span, Step, StudioEvent, Trace, TraceAnswer } from '@wfstudio/client';
+import type { UsageFields } from './view';
 import { SPAN, STEP } from '../api/whole';
 
 type Data = Record<string, unknown>;
@@ -60,7 +60,7 @@ function changes({ trace, steps, spans }: TraceAnswer, { name, data: d }: Studio
       return {
         spans: spans.map((s) =>
           s.id === d.call_id
-            ? { ...s, status: d.is_error ? 'failed' : 'completed', finished_at: now, duration_ms: figure(d.duration_ms) }
+            ? { ...s, status: d.is_error ? 'failed' : 'completed', finished_at: now, duration_ms: figure(d.duration_ms) ?? 0 }
             : s,
         ),
       };
@@ -92,7 +92,7 @@ function changes({ trace, steps, spans }: TraceAnswer, { name, data: d }: Studio
 }
 
 const of = (step: Step | undefined): Pick<Span, 'step_id' | 'node_id'> => ({ step_id: step?.id ?? null, node_id: step?.node_id ?? null });
-const ended = (d: Data, now: string): Partial<Step> => ({ finished_at: now, duration_ms: figure(d.duration_ms) });
+const ended = (d: Data, now: string): Partial<Step> => ({ finished_at: now, duration_ms: figure(d.duration_ms) ?? 0 });
 const asked = (d: Data): Partial<Step> => ({ provider: text(d.provider) || null, model: text(d.model) || null });
 
 function begun(d: Data, steps: Step[], now: string): Step {
@@ -121,7 +121,7 @@ function usageOf(d: Data): Partial<UsageFields> {
 const pauseOf = (d: Data, name: string, now: string): Pause => ({
   pause_id: text(d.pause_id),
   node_id: text(d.node_id),
-  step_id: text(d.step_id) || null,
+  step_id: text(d.step_id),
   reason: name === 'human_input_required' ? 'human' : 'tool_approval',
   prompt: text(d.prompt),
   message: text(d.message),

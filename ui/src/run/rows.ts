@@ -1,5 +1,5 @@
 /** Owns the rows of a timeline from a live view, and the marks of its axis. */
-import type { Graph } from '../api/types';
+import type { Graph } from '@wfstudio/client';
 import { t, tx } from '../i18n';
 import { count, duration } from '../i18n/figures';
 import { trialName } from './breaks';

@@ -1,26 +1,25 @@
 /** Owns the run of one page: starts, follows, answers, stops it. Made when the page mounts; once disposed of, it changes nothing. */
 import { get, post } from '../api/client';
-import { atRest, tailPath, type End, type StudioEvent } from '@wfstudio/client';
-import type { Attachment, DoubtAnswer, TraceAnswer, Waiting } from '../api/types';
-import { inDetail } from '../api/whole';
+import { atRest, tailPath, type End, type StudioEvent, type DoubtAnswer, type TraceAnswer } from '@wfstudio/client';
+import type { SentFile } from '../parts/files';
 import { byFrame } from './frames';
 import { Keys } from './keys';
 import { nothing, useRun } from './store';
 import { viewOf } from './trace';
-import { fold, noRun, type RunView } from './view';
+import { fold, noRun, type RunView, type Waiting } from './view';
 
 export interface RunBody {
   message: string;
   trial?: Record<string, unknown>;
   state?: Record<string, unknown>;
-  attachments?: Attachment[];
+  attachments?: SentFile[];
   draft?: boolean;
   thread_id?: string | null;
 }
 export interface Answer {
   approval?: 'approve' | 'reject';
   message?: string;
-  attachments?: Attachment[];
+  attachments?: SentFile[];
   decisions?: { call_id: string; approval: 'approve' | 'reject'; message?: string }[];
 }
 export interface RetryBody {
@@ -178,11 +177,11 @@ export class RunSession {
         frames.add([event, Date.now()]);
         if (this.gone && this.answers.length < 2) mine.abort();
       },
-      onLook: (answer) => this.look(mine, inDetail(answer)),
+      onLook: (answer) => this.look(mine, answer),
     });
     frames.flush();
     if (this.watch !== mine) return LEFT;
-    if (end.kind === 'rested' && end.answer) this.look(mine, inDetail(end.answer));
+    if (end.kind === 'rested' && end.answer) this.look(mine, end.answer);
     this.streaming = false;
     this.put({ streaming: false, lost: end.kind === 'lost' ? end.problem : null });
     void this.sendAnswers();

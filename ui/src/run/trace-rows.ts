@@ -1,5 +1,5 @@
 /** Owns the rows of a stored trace: steps in order of telling, with branches, iterations, waits and spans folded under them. */
-import type { Span, Step, TraceAnswer } from '../api/types';
+import type { Span, Step, TraceAnswer } from '@wfstudio/client';
 import { t, tx } from '../i18n';
 import { count, fromMicros, micros, priceless } from '../i18n/figures';
 import { trialName } from './breaks';
@@ -192,7 +192,7 @@ function stepRow(step: Step, above: Row | null, own: Span[], pauses: TraceAnswer
     cost: step.total_tokens && !priceless(step) ? step.estimated_cost : null,
     attempt: step.attempt,
     parent: above?.id ?? null,
-    ms: step.duration_ms,
+    ms: step.status === 'running' ? null : step.duration_ms,
     old: step.superseded === true,
   };
 }
@@ -250,7 +250,7 @@ function spanRow(span: Span, stepId: string, above: Row): Row {
     tokens: span.total_tokens || null,
     cost: span.total_tokens && !priceless(span) ? (span.estimated_cost ?? null) : null,
     parent: above.id,
-    ms: span.duration_ms,
+    ms: span.status === 'running' ? null : span.duration_ms,
   };
 }
 

@@ -1,5 +1,5 @@
 /** Owns turning a stored trace into the view a live run has. */
-import type { Step, TraceAnswer } from '../api/types';
+import type { Step, TraceAnswer } from '@wfstudio/client';
 import { waited } from './waited';
 import { blankStep, noRun, type NodeState, type RunView, type StepView } from './view';
 
@@ -63,7 +63,7 @@ function stepOf(step: Step, view: RunView): StepView {
     attempt: step.attempt,
     state: step.checkpoint_hit ? 'reused' : STATES[step.status],
     end: time(step.finished_at),
-    ms: step.duration_ms,
+    ms: step.status === 'running' ? null : step.duration_ms,
     handle: step.handle,
     waits: pause ? [{ from: time(pause.created_at) ?? start, to: null }] : waited(start, time(step.finished_at), step.duration_ms, []),
     tokens: step.total_tokens || null,

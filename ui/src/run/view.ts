@@ -1,19 +1,22 @@
 /** Owns what a person sees of one run: a fold of its events. */
-import type { StudioEvent } from '@wfstudio/client';
+import type { DoubtfulCall, Pause, RunStatus, RunSummary, StudioEvent, UsageFigures } from '@wfstudio/client';
 import { madeFiles, type MadeFile } from './made';
 import { apart, unlike } from './thoughts';
 import { warningsOf, type Warning } from './warnings';
-import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
 /** The word of a status for the state of a step. */
 export const statusOf = (state: NodeState): string =>
   ({ done: 'completed', waiting: 'paused', skipped: 'cancelled' })[state as string] ?? state;
 
+/** A pause, and the run it belongs to; the events of an agent's chat name no step. */
+export type Waiting = Pause & { run: string };
+export type UsageFields = UsageFigures & Pick<RunSummary, 'currency'>;
+
 export interface ToolUse {
   callId: string;
   name: string;
-  inputs: Record<string, unknown>;
+  inputs: unknown;
   result: string | null;
   isError: boolean;
   skipped: boolean;
@@ -74,7 +77,7 @@ export interface RunView {
   state: Record<string, unknown>;
   reply: string | null;
   usage: UsageFields | null;
-  error: { code: string; message: string; node: string | null; calls?: Doubt[] } | null;
+  error: { code: string; message: string; node: string | null; calls?: DoubtfulCall[] } | null;
 }
 
 export const noRun = (): RunView => ({
@@ -222,7 +225,7 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
         thought: apart(step.thought),
         tools: known
           ? step.tools.map((u) =>
-              u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u,
+              u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs ?? {}).length ? use.inputs : u.inputs } : u,
             )
           : [...step.tools, use],
       });
@@ -283,7 +286,12 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       return;
     case 'trace_failed':
       rest(view, 'failed', at);
-      view.error = { code: text(d.code), message: text(d.message), node: text(d.node_id) || null, calls: d.calls as Doubt[] | undefined };
+      view.error = {
+        code: text(d.code),
+        message: text(d.message),
+        node: text(d.node_id) || null,
+        calls: d.calls as DoubtfulCall[] | undefined,
+      };
       view.usage = d as unknown as UsageFields;
       return;
     case 'trace_cancelled':
@@ -363,7 +371,7 @@ function paused(view: RunView, d: Data, at: number, reason: Pause['reason']): vo
     run: view.traceId ?? '',
     pause_id: text(d.pause_id),
     node_id: text(d.node_id),
-    step_id: text(d.step_id) || null,
+    step_id: text(d.step_id),
     reason,
     prompt: text(d.prompt),
     message: text(d.message),

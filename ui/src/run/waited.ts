@@ -1,5 +1,5 @@
 /** Owns telling when a finished step waited. */
-import type { Span } from '../api/types';
+import type { Span } from '@wfstudio/client';
 import type { Row } from './rows';
 
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);

@@ -1,5 +1,5 @@
 /** Owns finding which step wrote a key of the state. */
-import type { Graph, Step } from '../api/types';
+import type { Graph, Step } from '@wfstudio/client';
 import { writtenKey } from '../graph/order';
 
 /** The last step before `step` that wrote each key; steps beside it, in other branches, do not count. */

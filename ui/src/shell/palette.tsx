@@ -5,7 +5,8 @@ import { useMemo, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get } from '../api/client';
 import { rows, useList } from '../api/queries';
-import type { Agent, KnowledgeBase, KnowledgeDocument, List, Workflow } from '../api/types';
+import type { Agent, Document as KnowledgeDocument, KnowledgeBase, WorkflowListed } from '@wfstudio/client';
+import type { List } from '../api/pages';
 import { t } from '../i18n';
 import { Combo } from '../parts/combo';
 import { Dialog } from '../parts/dialog';
@@ -30,7 +31,7 @@ function useDocuments(): { base: KnowledgeBase; documents: KnowledgeDocument[] }
 export default function Palette(): ReactElement {
   const { commands } = useCommands();
   const [, go] = useLocation();
-  const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
+  const workflows = rows(useList<WorkflowListed>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const knowledge = useDocuments();
   const groups = useGroups();

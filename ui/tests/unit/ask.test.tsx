@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Waiting } from '../../src/api/types';
+import type { Waiting } from '../../src/run/view';
 import { loadLocale } from '../../src/i18n';
 import { Ask, AskOnNode } from '../../src/run/ask';
 import type { Answer } from '../../src/run/session';
@@ -13,7 +13,7 @@ const pause = (id: string, more: Partial<Waiting> = {}): Waiting => ({
   run: 'T',
   pause_id: id,
   node_id: 'agent_1',
-  step_id: null,
+  step_id: '',
   reason: 'tool_approval',
   message: '',
   pending_tools: [tool('look'), tool('pay')],

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Graph } from '../../src/api/types';
+import type { Graph } from '@wfstudio/client';
 import { duplicateSelection, removeSelection } from '../../src/editor/actions';
 import { panel } from '../../src/editor/panel';
 import { act, openDocument, redoStep, replaceGraph, undoStep, useEditor } from '../../src/editor/store';

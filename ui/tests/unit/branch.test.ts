@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Message } from '../../src/api/types';
+import type { Message } from '@wfstudio/client';
 
 vi.stubGlobal('document', { querySelector: () => null, documentElement: { lang: 'en' } });
 vi.stubGlobal('location', { href: 'http://localhost/studio' });

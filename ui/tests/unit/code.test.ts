@@ -13,6 +13,7 @@ const { Problem } = await import('@wfstudio/client');
 const settings = (flags: Record<string, boolean>, target?: string) => ({
   flags,
   keys: target ? [{ key: 'codegen.target', value: target, source: 'config' as const, gates: null }] : [],
+  observability: [],
 });
 
 describe('what is switched off', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Graph, GraphNode, GraphSchema } from '../../src/api/types';
+import type { Graph, GraphNode, GraphSchema } from '@wfstudio/client';
 import { refusal, sourceHandles, targetHandles } from '../../src/graph/connect';
 import { lanes, outline } from '../../src/graph/order';
 import served from '../graph-schema.json';

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Workflow } from '../../src/api/types';
+import type { Workflow } from '@wfstudio/client';
 import { cutSelection, copySelection } from '../../src/editor/actions';
 import { blank, useEditor } from '../../src/editor/store';
 import { emptyGraph } from '../../src/graph/document';

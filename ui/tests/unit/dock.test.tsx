@@ -3,7 +3,7 @@ import { ReactFlowProvider } from '@xyflow/react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queries } from '../../src/api/queries';
-import type { Issue } from '../../src/api/types';
+import type { Issue } from '@wfstudio/client';
 import { Dock } from '../../src/editor/dock';
 import { panel, usePanels } from '../../src/editor/panel';
 import { tell } from '../../src/editor/store';

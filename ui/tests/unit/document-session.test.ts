@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Draft, Graph, Workflow } from '../../src/api/types';
+import type { Graph, Workflow } from '@wfstudio/client';
+import type { Draft } from '../../src/editor/draft';
 import { Journal } from '../../src/editor/journal';
 import { DocumentSession } from '../../src/editor/session';
 import { act, useEditor } from '../../src/editor/store';
@@ -51,6 +52,7 @@ class Documents extends Server {
         draft_revision: one.count,
         based_on_revision: one.draft?.based_on_revision ?? one.workflow.revision,
         updated_at: '2026-11-20T20:00:00Z',
+        issues: [],
       };
       return json(one.draft);
     }
@@ -213,7 +215,7 @@ describe('the document of a page', () => {
 
   it('is not sent while a conflict waits, and Escape settles nothing', async () => {
     const session = await open('A');
-    server.all.A!.draft = { graph: graph(77), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    server.all.A!.draft = { graph: graph(77), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
     move(10);
     await pass(900);
     expect([at(useEditor.getState().conflict?.graph), useEditor.getState().asking]).toEqual([77, true]);
@@ -228,7 +230,7 @@ describe('the document of a page', () => {
 
   it('does not conflict with what a tab sent while it was closed', async () => {
     // The server took the last edit, and the tab was gone before it could note that.
-    server.all.A!.draft = { graph: graph(10), draft_revision: 1, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    server.all.A!.draft = { graph: graph(10), draft_revision: 1, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
     server.all.A!.count = 1;
     await new Journal('A').write({ graph: graph(10), draftRevision: null, basedOn: 1, unsent: true });
     const session = await open('A');
@@ -274,6 +276,7 @@ describe('the document of a page', () => {
       draft_revision: 4,
       based_on_revision: 1,
       updated_at: '2026-11-20T20:00:00Z',
+      issues: [],
     };
     server.all.A!.count = 4;
     await session.flush();
@@ -415,7 +418,7 @@ describe('one writer among tabs', () => {
     const other = new Writer('A', {
       granted: () => undefined,
       give: () => {
-        server.all.A!.draft = { graph: graph(9), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+        server.all.A!.draft = { graph: graph(9), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
         heard.push('asked');
         return Promise.resolve();
       },
@@ -469,7 +472,7 @@ describe('one writer among tabs', () => {
     other.close();
     await pass(50);
     server.let();
-    server.all.A!.draft = { graph: graph(7), draft_revision: 7, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    server.all.A!.draft = { graph: graph(7), draft_revision: 7, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
     await pass(50);
     await opened;
     await pass(50);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Graph, GraphEdge, GraphNode } from '../../src/api/types';
+import type { Graph, GraphEdge, GraphNode } from '@wfstudio/client';
 import { copyText, placed, readClip } from '../../src/graph/clipboard';
 import { allNodes, type Command, emptyGraph, isBinding, sameEdge, tidy } from '../../src/graph/document';
 import { noHistory, perform, redo, undo, type History } from '../../src/graph/history';

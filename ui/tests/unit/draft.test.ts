@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Draft, Graph, Workflow } from '../../src/api/types';
+import type { Graph, Workflow } from '@wfstudio/client';
+import type { Draft } from '../../src/editor/draft';
 
 vi.mock('../../src/api/queries', () => ({ refresh: () => undefined }));
 
@@ -36,6 +37,7 @@ vi.stubGlobal('fetch', async (url: string, init: RequestInit = {}) => {
       draft_revision: (server.draft?.draft_revision ?? 0) + 1,
       based_on_revision: server.workflow.revision,
       updated_at: '2026-11-20T20:00:00Z',
+      issues: [],
     };
   else if (!server.draft) return refused(404, 'not_found', { resource: 'draft' });
   if (method === 'DELETE') {
@@ -58,7 +60,7 @@ describe('a draft that somebody else works on too', () => {
   let draft: InstanceType<typeof DocumentSession>;
   beforeEach(async () => {
     server.workflow = { ...server.workflow, revision: 1, graph: graph(0) };
-    server.draft = { graph: graph(5), draft_revision: 3, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    server.draft = { graph: graph(5), draft_revision: 3, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
     draft = new DocumentSession('w');
     await draft.open();
     server.asked = [];

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { useState, type ReactElement } from 'react';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Providers } from '../../src/api/types';
-import { FallbacksField, type Fallback } from '../../src/editor/fallbacks';
+import type { Fallback, Providers } from '@wfstudio/client';
+import { FallbacksField } from '../../src/editor/fallbacks';
 import { loadLocale } from '../../src/i18n';
 import { button, click, render } from './dom';
 

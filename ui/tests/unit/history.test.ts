@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Graph } from '../../src/api/types';
+import type { Graph } from '@wfstudio/client';
 import { emptyGraph } from '../../src/graph/document';
 import { noHistory, perform, redo, undo } from '../../src/graph/history';
 

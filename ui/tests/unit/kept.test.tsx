@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { ReactFlowProvider } from '@xyflow/react';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { queries } from '../../src/api/queries';
-import type { Workflow } from '../../src/api/types';
+import type { Workflow } from '@wfstudio/client';
 import HistorySide from '../../src/editor/history-side';
 import { NoteNode } from '../../src/editor/note';
 import type { DocumentSession } from '../../src/editor/session';

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { GraphNode } from '../../src/api/types';
+import type { GraphNode } from '@wfstudio/client';
 
 vi.stubGlobal('localStorage', { getItem: () => null });
 vi.stubGlobal('location', { href: 'http://a.example/studio' });

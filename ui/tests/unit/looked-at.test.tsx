@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { queries } from '../../src/api/queries';
-import type { GraphNode } from '../../src/api/types';
+import type { GraphNode } from '@wfstudio/client';
 import { NodeField, type FieldProps } from '../../src/editor/fields';
 import { loadLocale } from '../../src/i18n';
 import en from '../../src/i18n/en.json';

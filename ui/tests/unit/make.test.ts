@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Graph } from '../../src/api/types';
+import type { Graph } from '@wfstudio/client';
 
 vi.stubGlobal('document', { querySelector: () => null, documentElement: { dataset: {}, lang: 'en' } });
 vi.stubGlobal('location', { href: 'http://x/studio/' });

@@ -6,7 +6,7 @@ import { messagesOf } from '../../src/pages/playground/messages';
 import { fromMessages } from '../../src/pages/playground/turns';
 import { ListField } from '../../src/parts/form';
 import { FormSession } from '../../src/parts/form-session';
-import type { Message } from '../../src/api/types';
+import type { Message } from '@wfstudio/client';
 import { render, type } from './dom';
 import { json, offline, refusal, Server } from './fake-server';
 

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useConnection } from '../../src/api/connection';
-import type { Waiting } from '../../src/api/types';
+import type { Waiting } from '../../src/run/view';
 import { RunSession } from '../../src/run/session';
 import { useRun } from '../../src/run/store';
 import { json, pass, refusal, run, Server, stream } from './fake-server';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Graph, GraphEdge, GraphNode } from '../../src/api/types';
+import type { Graph, GraphEdge, GraphNode } from '@wfstudio/client';
 import { mountedIn, rectOf, tilesIn } from '../../src/graph/crowd';
 import { guidesFor } from '../../src/graph/guides';
 import { followed } from '../../src/run/followed';

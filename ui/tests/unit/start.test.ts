@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Workflow } from '../../src/api/types';
+import type { Workflow } from '@wfstudio/client';
 import { clearComposer, useComposer } from '../../src/editor/composer';
 import type { DocumentSession } from '../../src/editor/session';
 import { startRun } from '../../src/editor/start';

@@ -6,7 +6,7 @@ import { Router } from 'wouter';
 import { memoryLocation } from 'wouter/memory-location';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { queries } from '../../src/api/queries';
-import type { Agent } from '../../src/api/types';
+import type { Agent } from '@wfstudio/client';
 import { loadLocale } from '../../src/i18n';
 import { ChatPane } from '../../src/pages/playground/chat';
 import Playground from '../../src/pages/playground/page';

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { TemplateListed } from '../../src/api/types';
+import type { TemplateListed } from '@wfstudio/client';
 import { loadLocale } from '../../src/i18n';
 import engine from '../../src/i18n/pt_BR.engine.json';
 import { bySimplicity, categoriesOf, fits, isFiltered, told, wantedOf } from '../../src/pages/templates/filter';

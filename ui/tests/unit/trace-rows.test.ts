@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Span, Step, TraceAnswer } from '../../src/api/types';
+import type { Span, Step, TraceAnswer } from '@wfstudio/client';
 
 vi.stubGlobal('document', { querySelector: () => null, documentElement: { dataset: {}, lang: 'en' } });
 vi.stubGlobal('location', { href: 'http://x/studio/' });
@@ -164,11 +164,18 @@ describe('the rows of a trace', () => {
     expect(made.rows.find((r) => r.kind === 'wait')).toMatchObject({ start: 800, end: 4800, ms: 4000, depth: 1 });
   });
 
+  it('of what runs show no duration: the engine counts it when the step is left', () => {
+    const now = { status: 'running', finished_at: null, duration_ms: 0 } as const;
+    const call: Partial<Span> = { id: 'call', step_id: 'ask', type: 'tool', name: 'find', started_at: at(1100), ...now };
+    const made = traceRows(answer([step('ask', now), step('done')], [call]));
+    expect([made.byId.get('ask')?.ms, made.byId.get('call')?.ms, made.byId.get('done')?.ms]).toEqual([null, null, 1000]);
+  });
+
   it('tell a fork of a run at rest as waiting from when nothing worked any more', () => {
     const made = (status: Step['status']) =>
       traceRows({
         ...answer([
-          step('split', { node_type: 'fork', status, finished_at: null, duration_ms: null, started_at: at(0) }),
+          step('split', { node_type: 'fork', status, finished_at: null, duration_ms: 0, started_at: at(0) }),
           step('left', { branch_id: 'l', branch_path: ['l'], iteration_path: 'split:l', total_tokens: 3, unpriced: true }),
           step('right', {
             branch_id: 'r',
@@ -176,7 +183,7 @@ describe('the rows of a trace', () => {
             iteration_path: 'split:r',
             status: 'paused',
             finished_at: null,
-            duration_ms: null,
+            duration_ms: 0,
           }),
         ]),
         trace: {

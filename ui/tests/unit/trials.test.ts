@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Graph, GraphNode, Step } from '../../src/api/types';
+import type { Graph, GraphNode, Step } from '@wfstudio/client';
 
 const kept = new Map<string, string>();
 vi.stubGlobal('document', { querySelector: () => null, documentElement: { dataset: {}, lang: 'en' } });

@@ -149,7 +149,7 @@ export interface Operations {
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
-      /** `none` leaves what steps read and wrote out. */
+      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -169,7 +169,7 @@ export interface Operations {
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
-      /** `none` leaves what steps read and wrote out. */
+      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -183,7 +183,7 @@ export interface Operations {
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
-      /** `none` leaves what steps read and wrote out. */
+      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -197,7 +197,7 @@ export interface Operations {
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
-      /** `none` leaves what steps read and wrote out. */
+      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;

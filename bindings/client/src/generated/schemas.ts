@@ -92,6 +92,15 @@ export type AgentUsed = {
   name: string;
 };
 
+export type AttachedFile = {
+  type: 'image' | 'audio' | 'video' | 'document';
+  mime_type: string;
+  storage_key: string;
+  name: string | null;
+  /** Bytes of a file that a model or a tool made. */
+  size?: number;
+};
+
 export type Attachment = {
   storage_key: string;
   mime_type: string;
@@ -318,7 +327,7 @@ export type Chunk = {
 };
 
 export type CodeExportBody = {
-  kind: 'workflow' | 'agent' | 'tool';
+  kind: CodeKind;
   /** Id or slug. */
   id: string;
   target?: CodeTarget;
@@ -357,6 +366,8 @@ export type CodeImported = {
   }[];
 };
 
+export type CodeKind = 'workflow' | 'agent' | 'tool';
+
 export type CodePreview = {
   code: string;
   class_name: string;
@@ -370,13 +381,22 @@ export type CodePreview = {
 };
 
 export type CodePreviewBody = {
-  kind: 'workflow' | 'agent' | 'tool';
+  kind: CodeKind;
   /** Id or slug. */
   id: string;
   target?: CodeTarget;
 };
 
 export type CodeTarget = 'php' | 'python' | 'typescript' | 'kotlin' | 'swift' | 'ruby' | 'rust';
+
+/** Which handle may be wired to which: `|` separates alternatives, `<branch>` is any branch of a fork. */
+export type ConnectionRule = {
+  source: string;
+  source_handle: string;
+  target: string;
+  target_handle: string;
+  when: string | null;
+};
 
 export type DeleteBody = {
   revision?: number | null;
@@ -421,10 +441,25 @@ export type DocumentForm = {
   metadata?: string;
 };
 
+/** What is to become of a call in doubt. */
+export type DoubtAnswer = {
+  call_id: string;
+  action: 'rerun' | 'skip' | 'use';
+  result?: string | null;
+};
+
+/** A call that may not be made twice and whose end nobody saw. */
+export type DoubtfulCall = {
+  call_id: string;
+  name: string;
+  arguments: unknown;
+  node_id: string;
+};
+
 export type Draft = {
   graph: Record<string, unknown>;
   draft_revision: number;
-  based_on_revision: number | null;
+  based_on_revision: number;
   updated_at: string;
   issues: Issue[];
 };
@@ -794,7 +829,7 @@ export type EventTraceFailed = {
   currency: string;
   unpriced: boolean;
   validation_errors?: unknown;
-  calls?: unknown[];
+  calls?: DoubtfulCall[];
   branch_id?: string;
   branch_path?: string[];
 };
@@ -818,6 +853,33 @@ export type Fallback = {
 
 export type Graph = {
   version: 1;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  /** Notes: nodes of the type `note`. */
+  annotations: GraphNode[];
+  viewport: {
+    x: number;
+    y: number;
+    zoom: number;
+  };
+};
+
+export type GraphBody = {
+  graph: Record<string, unknown>;
+  workflow_id?: string | null;
+};
+
+export type GraphEdge = {
+  id: string;
+  source: string;
+  target: string;
+  sourceHandle: string;
+  targetHandle: string;
+};
+
+/** A graph as it is sent: what is left out is filled in. */
+export type GraphInput = {
+  version: 1;
   nodes: {
     id: string;
     type: string;
@@ -836,22 +898,21 @@ export type Graph = {
   viewport?: Record<string, unknown>;
 };
 
-export type GraphBody = {
-  graph: Record<string, unknown>;
-  workflow_id?: string | null;
+export type GraphNode = {
+  id: string;
+  type: string;
+  position: {
+    x: number;
+    y: number;
+  };
+  data: Record<string, unknown>;
+  title?: string | null;
 };
 
 export type GraphSchema = {
   version: number;
-  node_types: {
-    type: string;
-    label: string;
-    group: string;
-    source_handles: string[];
-    target_handles: string[];
-    keys: Record<string, unknown>[];
-  }[];
-  connections: Record<string, unknown>[];
+  node_types: NodeType[];
+  connections: ConnectionRule[];
   operators: {
     name: string;
     value: string | null;
@@ -1100,20 +1161,15 @@ export type KnowledgeBase = {
     | 'simple' | 'ar' | 'da' | 'de' | 'el' | 'en' | 'es' | 'fi' | 'fr' | 'hu' | 'it' | 'ja'
     | 'ko' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sv' | 'ta' | 'tr' | 'zh';
   retrieval_defaults: {
-    mode?: 'hybrid' | 'vector' | 'text' | null;
-    top_k?: number | null;
-    threshold?: number | null;
-    filter?: Record<string, unknown> | null;
-    /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
-    rerank?: {
-      provider?: string | null;
-      model?: string | null;
-      candidates?: number | null;
-    } | null;
+    mode: 'hybrid' | 'vector' | 'text';
+    top_k: number;
+    threshold: number | null;
+    filter: Record<string, unknown>;
+    rerank?: Rerank;
   };
   chunking: {
-    max_words?: number | null;
-    overlap_words?: number | null;
+    max_words: number;
+    overlap_words: number;
   };
   metadata: Record<string, unknown>;
   source: 'studio' | 'template' | 'code' | 'host';
@@ -1142,12 +1198,7 @@ export type KnowledgeBaseBody = {
     top_k?: number | null;
     threshold?: number | null;
     filter?: Record<string, unknown> | null;
-    /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
-    rerank?: {
-      provider?: string | null;
-      model?: string | null;
-      candidates?: number | null;
-    } | null;
+    rerank?: RerankInput;
   } | null;
   chunking?: {
     max_words?: number | null;
@@ -1229,20 +1280,22 @@ export type Message = {
   id: string;
   role: 'user' | 'assistant' | 'system';
   content: string;
-  attachments: Record<string, unknown>[];
+  attachments: AttachedFile[];
   trace_id: string | null;
   meta: Record<string, unknown>;
   created_at: string;
-  tool_calls?: {
-    call_id: string;
-    name: string;
-    inputs: unknown;
-    result: unknown;
-    files?: StoredFile[];
-    is_error: boolean;
-  }[];
+  tool_calls?: MessageCall[];
   /** With `include=parts`: what the message is made of, in order, with what its run thought, called and was given since the message before. */
   parts?: MessagePart[];
+};
+
+export type MessageCall = {
+  call_id: string;
+  name: string;
+  inputs: unknown;
+  result: string | null;
+  files?: StoredFile[];
+  is_error: boolean;
 };
 
 /** A part of a message. Later versions add types and members. */
@@ -1285,7 +1338,7 @@ export type Model = {
   deprecated_at: string | null;
   retired_at: string | null;
   replacement: string | null;
-  price: Record<string, unknown> | null;
+  price: Price | null;
   source: 'bundled' | 'configured';
 };
 
@@ -1298,6 +1351,28 @@ export type Models = {
   /** The day of the bundled table. */
   updated: string;
   data: Model[];
+};
+
+/** A key of a node's `data`. */
+export type NodeKey = {
+  name: string;
+  type: 'string' | 'boolean' | 'integer' | 'number' | 'object' | 'array' | 'any';
+  default: unknown;
+  min?: number;
+  max?: number | null;
+  /** The words that it may be. */
+  values?: string[];
+  required: boolean;
+  template: boolean;
+};
+
+export type NodeType = {
+  type: string;
+  label: string;
+  group: string;
+  source_handles: string[];
+  target_handles: string[];
+  keys: NodeKey[];
 };
 
 export type OpenApi = {
@@ -1364,6 +1439,13 @@ export type PendingTool = {
   server?: string;
 };
 
+/** What so many tokens cost, as decimals. */
+export type Price = {
+  input: string;
+  output: string;
+  per_tokens: 1000 | 1000000;
+};
+
 export type ProblemBody = {
   type: string;
   title: string;
@@ -1375,27 +1457,34 @@ export type ProblemBody = {
   request_id?: string;
 };
 
-export type Providers = {
-  data: {
+export type Provider = {
+  id: string;
+  label: string;
+  kind: string;
+  configured: boolean;
+  models: ProviderModel[];
+  embeddings: {
     id: string;
-    label: string;
-    kind: string;
-    configured: boolean;
-    models: {
-      id: string;
-      label: string;
-      capabilities: string[];
-      context_window: number | null;
-      price: Record<string, unknown> | null;
-    }[];
-    embeddings: Record<string, unknown>[];
-    /** How much this engine asks of it. Absent when nothing is limited. */
-    limits?: {
-      concurrent?: number | null;
-      requests_per_minute?: number | null;
-      tokens_per_minute?: number | null;
-    };
+    dimensions: number | null;
   }[];
+  /** How much this engine asks of it. Absent when nothing is limited. */
+  limits?: {
+    concurrent?: number | null;
+    requests_per_minute?: number | null;
+    tokens_per_minute?: number | null;
+  };
+};
+
+export type ProviderModel = {
+  id: string;
+  label: string;
+  capabilities: string[];
+  context_window: number | null;
+  price: Price | null;
+};
+
+export type Providers = {
+  data: Provider[];
   default_provider: string;
   default_model: string;
 };
@@ -1411,7 +1500,7 @@ export type RegistryClassListed = {
   /** What an import names it by. */
   ref: string;
   label: string;
-  kind: 'workflow' | 'agent' | 'tool';
+  kind: CodeKind;
   description: string;
   /** The file and the class, or the class that the application registered; null for a JSON file. */
   class_path: string | null;
@@ -1430,17 +1519,33 @@ export type RegistrySchemas = {
   }[];
 };
 
-export type RegistryTools = {
-  data: {
-    ref: string;
-    name: string;
-    description: string;
-    input_schema: unknown;
-    kind: string;
-    require_approval: boolean;
-    idempotent: boolean;
-  }[];
+export type RegistryTool = {
+  ref: string;
+  name: string;
+  description: string;
+  input_schema: unknown;
+  kind: string;
+  require_approval: boolean;
+  idempotent: boolean;
 };
+
+export type RegistryTools = {
+  data: RegistryTool[];
+};
+
+/** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
+export type Rerank = {
+  provider: string;
+  model: string;
+  candidates: number;
+};
+
+/** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
+export type RerankInput = {
+  provider?: string | null;
+  model?: string | null;
+  candidates?: number | null;
+} | null;
 
 export type ResumeBody = {
   node_id?: string | null;
@@ -1466,11 +1571,7 @@ export type ResumeQueued = {
 export type RetryBody = {
   from_step_id?: string | null;
   state?: Record<string, unknown> | null;
-  in_doubt?: {
-    call_id: string;
-    action: 'rerun' | 'skip' | 'use';
-    result?: string | null;
-  }[] | null;
+  in_doubt?: DoubtAnswer[] | null;
 };
 
 export type RetryQueued = {
@@ -1515,7 +1616,14 @@ export type RunError = {
   code: string;
   message: string;
   node_id: string | null;
-  calls?: Record<string, unknown>[];
+  calls?: DoubtfulCall[];
+};
+
+export type RunInput = {
+  message: string;
+  state: Record<string, unknown>;
+  attachments: AttachedFile[];
+  thread_id: string | null;
 };
 
 export type RunQueued = {
@@ -1594,12 +1702,7 @@ export type SearchBody = {
   top_k?: number | null;
   threshold?: number | null;
   mode?: 'hybrid' | 'vector' | 'text' | null;
-  /** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
-  rerank?: {
-    provider?: string | null;
-    model?: string | null;
-    candidates?: number | null;
-  } | null;
+  rerank?: RerankInput;
   /** `{key: value}` or `{key: {eq|ne|in|gt|gte|lt|lte: value}}` on the metadata of documents. */
   filter?: Record<string, unknown> | null;
 };
@@ -1760,7 +1863,13 @@ export type Template = {
     tags?: string[] | null;
     agents?: string[] | null;
   };
-  definition?: Record<string, unknown>;
+  /** As the body of an agent, without its name. */
+  definition?: {
+    provider: string;
+    model: string;
+    instructions?: string | null;
+    tools?: ToolRef[] | null;
+  };
   graph?: Graph;
   install_preview: {
     agents_create: string[];
@@ -1870,14 +1979,18 @@ export type Trace = RunSummary & {
   workflow_name: string | null;
   workflow_revision: number | null;
   error_message: string | null;
-  input?: Record<string, unknown>;
-  output?: Record<string, unknown> | null;
+  input: RunInput;
+  output: Record<string, unknown> | null;
   reply: string | null;
   checkpoint: Checkpoint | null;
   pauses: Pause[];
-  async_progress_steps: Record<string, unknown>[];
+  async_progress_steps: {
+    seq: number;
+    event: string;
+    data: Record<string, unknown>;
+  }[];
   last_event_id: number;
-  graph?: Record<string, unknown>;
+  graph?: Graph;
 };
 
 export type TraceAnswer = {
@@ -1943,7 +2056,9 @@ export type Warning = {
 };
 
 /** One step whole, with its spans and their messages. */
-export type WholeStep = Record<string, unknown>;
+export type WholeStep = Step & {
+  spans: Span[];
+};
 
 export type Workflow = {
   id: string;
@@ -1969,7 +2084,7 @@ export type WorkflowBody = {
   slug?: string | null;
   name: string;
   description?: string | null;
-  graph?: Graph | null;
+  graph?: GraphInput | null;
   state_schema?: Record<string, unknown> | null;
   tags?: string[] | null;
   metadata?: Record<string, unknown> | null;

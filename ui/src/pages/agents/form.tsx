@@ -1,8 +1,8 @@
 /** Owns configuring one agent. */
 import type { ReactElement } from 'react';
 import { useProviders } from '../../api/queries';
-import type { Agent } from '../../api/types';
-import { FallbacksField, fallbacksOf, type Fallback } from '../../editor/fallbacks';
+import type { Agent, MemoryConfig } from '@wfstudio/client';
+import { FallbacksField, fallbacksOf } from '../../editor/fallbacks';
 import { JsonField } from '../../editor/json-field';
 import { useStock } from '../../editor/names';
 import { ModelSelect, ToolsField } from '../../editor/pickers';
@@ -14,7 +14,7 @@ import { Failure, SkeletonRows } from '../../parts/states';
 import { Top } from '../../shell/top';
 import { AgentTabs } from './tabs';
 
-const MEMORY = {
+const MEMORY: MemoryConfig = {
   context_window: null,
   driver: 'database',
   summarization_enabled: false,
@@ -25,13 +25,13 @@ const MEMORY = {
   inside_turn: 'auto',
 };
 
-/** Keys of an agent that are absent where they say nothing. */
-type Further = { on_length?: 'keep' | 'fail'; on_tool_limit?: 'answer' | 'fail'; stream_approval?: boolean };
+/** A schema that is being typed may be any JSON. */
+type Edited = Omit<Agent, 'schema'> & { schema: unknown };
 
 export default function AgentForm({ id }: { id: string }): ReactElement {
   const providers = useProviders().data;
   const stock = useStock();
-  const editing = useDefinition<Agent & { fallbacks?: Fallback[] }>(
+  const editing = useDefinition<Edited>(
     'agents',
     id,
     {
@@ -52,9 +52,7 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
   const title = editing.fresh ? t('agents.new') : (editing.saved?.name ?? '…');
   const e = (key: string): string | undefined => errors[key]?.[0];
   const parameters = (value?.parameters ?? {}) as Record<string, number | string | string[] | null>;
-  const memory = { ...MEMORY, ...((value?.memory_config ?? {}) as Record<string, unknown>) };
-  const further = (value ?? {}) as Further;
-  const putFurther = (next: Further): void => set(next as Partial<Agent>);
+  const memory = { ...MEMORY, ...value?.memory_config };
   const putParameter = (key: string, next: unknown): void => set({ parameters: { ...parameters, [key]: next } });
   const putMemory = (key: string, next: unknown): void => set({ memory_config: { ...memory, [key]: next } });
   return (
@@ -176,8 +174,8 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                   />
                   <ChoiceField
                     label={t('key.on_tool_limit')}
-                    value={further.on_tool_limit ?? 'answer'}
-                    onChange={(v) => putFurther({ on_tool_limit: v === 'fail' ? 'fail' : 'answer' })}
+                    value={value.on_tool_limit ?? 'answer'}
+                    onChange={(v) => set({ on_tool_limit: v === 'fail' ? 'fail' : 'answer' })}
                     choices={[
                       { value: 'answer', label: t('value.answer') },
                       { value: 'fail', label: t('value.fail') },
@@ -185,11 +183,7 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                     disabled={locked}
                   />
                 </div>
-                <Check
-                  checked={further.stream_approval === true}
-                  onChange={(stream_approval) => putFurther({ stream_approval })}
-                  disabled={locked}
-                >
+                <Check checked={value.stream_approval === true} onChange={(stream_approval) => set({ stream_approval })} disabled={locked}>
                   {t('key.stream_approval')}
                 </Check>
               </section>
@@ -246,8 +240,8 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                   />
                   <ChoiceField
                     label={t('key.on_length')}
-                    value={further.on_length ?? 'keep'}
-                    onChange={(v) => putFurther({ on_length: v === 'fail' ? 'fail' : 'keep' })}
+                    value={value.on_length ?? 'keep'}
+                    onChange={(v) => set({ on_length: v === 'fail' ? 'fail' : 'keep' })}
                     choices={[
                       { value: 'keep', label: t('value.keep') },
                       { value: 'fail', label: t('value.fail') },

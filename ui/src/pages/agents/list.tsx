@@ -3,7 +3,7 @@ import { Bot, LayoutTemplate, MessageSquare, Plus, SlidersHorizontal } from 'luc
 import type { ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { useSettings } from '../../api/queries';
-import type { Agent } from '../../api/types';
+import type { Agent } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { ago } from '../../i18n/figures';
 import { LinkButton } from '../../parts/button';

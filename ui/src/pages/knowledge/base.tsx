@@ -3,7 +3,7 @@ import { RefreshCw } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
-import type { KnowledgeBase } from '../../api/types';
+import type { KnowledgeBase, RerankInput } from '@wfstudio/client';
 import { t, tag } from '../../i18n';
 import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
@@ -18,8 +18,12 @@ import { useAddress } from '../../shell/place';
 import { Documents } from './documents';
 import { Tester } from './tester';
 
+type Defaults = KnowledgeBase['retrieval_defaults'];
+/** Null takes the reranker away. */
+type Edited = Omit<KnowledgeBase, 'retrieval_defaults'> & { retrieval_defaults: Omit<Defaults, 'rerank'> & { rerank?: RerankInput } };
+
 export default function Base({ id }: { id: string }): ReactElement {
-  const editing = useDefinition<KnowledgeBase>('knowledge-bases', id, {}, 'knowledge');
+  const editing = useDefinition<Edited>('knowledge-bases', id, {}, 'knowledge');
   const [params, setParams] = useAddress();
   const [busy, setBusy] = useState(false);
   const tab = params.get('tab') === 'settings' ? 'settings' : 'documents';
@@ -94,9 +98,9 @@ export default function Base({ id }: { id: string }): ReactElement {
 }
 
 /** Whose words are found; `simple` takes them as they are. */
-const LANGUAGES = 'simple ar da de el en es fi fr hu it ja ko nl no pt ro ru sv ta tr zh'.split(' ');
+const LANGUAGES = 'simple ar da de el en es fi fr hu it ja ko nl no pt ro ru sv ta tr zh'.split(' ') as KnowledgeBase['language'][];
 
-function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: KnowledgeBase }): ReactElement {
+function Settings({ editing, value }: { editing: Editing<Edited>; value: Edited }): ReactElement {
   const { set, locked, errors } = editing;
   const providers = useProviders().data?.data ?? [];
   const names = new Intl.DisplayNames(tag, { type: 'language' });

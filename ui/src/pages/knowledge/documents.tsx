@@ -2,9 +2,8 @@
 import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { add as addFile, make, post } from '../../api/client';
-import { isProblem } from '@wfstudio/client';
+import { isProblem, type Document as KnowledgeDocument } from '@wfstudio/client';
 import { refresh, rows, useList } from '../../api/queries';
-import type { KnowledgeDocument } from '../../api/types';
 import { t } from '../../i18n';
 import { ago, bytes, count } from '../../i18n/figures';
 import { Button } from '../../parts/button';

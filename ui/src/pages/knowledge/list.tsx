@@ -2,7 +2,7 @@
 import { Library, Plus } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
-import type { KnowledgeBase } from '../../api/types';
+import type { KnowledgeBase } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { ago, bytes, count } from '../../i18n/figures';
 import { Button } from '../../parts/button';

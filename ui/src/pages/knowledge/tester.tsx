@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
-import type { KnowledgeBase, SearchAnswer } from '../../api/types';
+import type { KnowledgeBase, SearchAnswer } from '@wfstudio/client';
 import { JsonField } from '../../editor/json-field';
 import { unread } from '../../parts/field';
 import { tag, t } from '../../i18n';
@@ -12,7 +12,11 @@ import { ChoiceField, NumberField, TextField } from '../../parts/form';
 import { Located } from '../../parts/place';
 import { textOf } from '../../parts/toast';
 
-export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
+export function Tester({
+  base,
+}: {
+  base: { id: string; retrieval_defaults: Pick<KnowledgeBase['retrieval_defaults'], 'top_k' | 'threshold'> };
+}): ReactElement {
   const [query, setQuery] = useState('');
   const [mode, setMode] = useState('');
   const [topK, setTopK] = useState<number | null>(null);

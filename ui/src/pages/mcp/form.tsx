@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { PlugZap } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { post } from '../../api/client';
-import type { McpServer, McpTest } from '../../api/types';
+import type { McpServer, McpServerTest } from '@wfstudio/client';
 import { JsonField } from '../../editor/json-field';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
@@ -34,7 +34,7 @@ const BLANK: Partial<McpServer> = {
 
 export default function McpForm({ id }: { id: string }): ReactElement {
   const editing = useDefinition<McpServer>('mcp-servers', id, BLANK, 'mcp');
-  const test = useMutation({ mutationFn: () => post<McpTest>(`/api/mcp-servers/${id}/test`) });
+  const test = useMutation({ mutationFn: () => post<McpServerTest>(`/api/mcp-servers/${id}/test`) });
   const { value, set, errors, locked } = editing;
   const e = (key: string): string | undefined => errors[key]?.[0];
   const title = editing.fresh ? t('mcp.new') : (editing.saved?.name ?? '…');
@@ -239,7 +239,7 @@ function Lent({
   locked,
 }: {
   server: McpServer;
-  tools: McpTest['tools'];
+  tools: McpServerTest['tools'];
   onChange: (change: Partial<McpServer>) => void;
   locked: boolean;
 }): ReactElement {

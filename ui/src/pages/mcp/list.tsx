@@ -1,7 +1,7 @@
 /** Owns the list of MCP servers. */
 import { Plug, Plus } from 'lucide-react';
 import type { ReactElement } from 'react';
-import type { McpServer } from '../../api/types';
+import type { McpServer } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { ago } from '../../i18n/figures';
 import { LinkButton } from '../../parts/button';

@@ -1,7 +1,7 @@
 /** Owns branches of a session: a changed message, another answer, a second model's try. */
 import { make, post, remove } from '../../api/client';
 import { refresh } from '../../api/queries';
-import type { Message, Thread } from '../../api/types';
+import type { Message, Thread } from '@wfstudio/client';
 import { messagesOf } from './messages';
 import type { ChatSession } from './session';
 import type { Turn } from './turns';

@@ -2,13 +2,13 @@
 import { Bot, Braces, CircleStop, Send } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
 import { useStore } from 'zustand';
-import type { Agent, Attachment } from '../../api/types';
+import type { Agent } from '@wfstudio/client';
 import { JsonField } from '../../editor/json-field';
 import { unread } from '../../parts/field';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
-import { FileButton, sendFiles } from '../../parts/files';
+import { FileButton, sendFiles, type SentFile } from '../../parts/files';
 import { Said } from '../../parts/said';
 import { textOf, toastError } from '../../parts/toast';
 import { Icon } from '../../parts/icons';
@@ -41,7 +41,7 @@ export function ChatPane({
   const stuck = useRef(true);
   const taker = useRef<(files: File[]) => void>(() => undefined);
   const [over, setOver] = useState(false);
-  const [asked, setAsked] = useState<{ message: string; files: Attachment[] } | null>(null);
+  const [asked, setAsked] = useState<{ message: string; files: SentFile[] } | null>(null);
   useEffect(() => {
     if (stuck.current) end.current?.scrollIntoView({ block: 'end' });
   }, [turns, pause, asked, refused]);
@@ -190,7 +190,7 @@ function Composer({
   busy: boolean;
   blocked: boolean;
   taker: { current: (files: File[]) => void };
-  onSend: (message: string, files: Attachment[]) => void;
+  onSend: (message: string, files: SentFile[]) => void;
 }): ReactElement {
   const session = useSession();
   const { box } = session;

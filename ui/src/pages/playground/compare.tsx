@@ -1,11 +1,10 @@
 /** Owns one turn asked of two models: two streams, their figures, and keeping one answer. */
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { follow } from '@wfstudio/client';
+import { follow, type Agent, type TraceAnswer } from '@wfstudio/client';
+import type { SentFile } from '../../parts/files';
 import { get, studio } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
-import type { Agent, Attachment, TraceAnswer } from '../../api/types';
-import { inDetail } from '../../api/whole';
 import { ModelSelect } from '../../editor/pickers';
 import { t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
@@ -37,7 +36,7 @@ export function Compare({
   onKept,
 }: {
   agent: Agent;
-  asked: { message: string; files: Attachment[] };
+  asked: { message: string; files: SentFile[] };
   onKept: (thread: string | null) => void;
 }): ReactElement {
   const session = useSession();
@@ -110,7 +109,7 @@ export function Compare({
     });
     if (end.kind === 'rested') {
       const trace = state.turns[0]?.trace;
-      if (end.answer) fold(foldTrace(state, inDetail(end.answer), Date.now()));
+      if (end.answer) fold(foldTrace(state, end.answer, Date.now()));
       const answer = trace ? await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' }).catch(() => null) : null;
       show({ ran: answer?.spans.find((s) => s.type === 'llm')?.model ?? null });
     } else if (end.problem)

@@ -2,13 +2,13 @@
 import { FileText, Image as ImageIcon, X } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { apiUrl } from '../../api/root';
-import type { Attachment } from '../../api/types';
+import type { SentFile } from '../../parts/files';
 import { t, tx } from '../../i18n';
 import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Icon } from '../../parts/icons';
 
-export function FileChip({ file, onRemove }: { file: Attachment; onRemove?: () => void }): ReactElement {
+export function FileChip({ file, onRemove }: { file: SentFile; onRemove?: () => void }): ReactElement {
   const image = file.mime_type?.startsWith('image/') || file.type === 'image';
   const name = (
     <span>

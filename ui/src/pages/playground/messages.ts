@@ -1,6 +1,7 @@
 /** Owns reading a stored session. */
 import { get } from '../../api/client';
-import type { List, Message, RunSummary } from '../../api/types';
+import type { Message, RunSummary } from '@wfstudio/client';
+import type { List } from '../../api/pages';
 
 /** As many messages as a page can show. */
 const MOST = 2000;

@@ -3,7 +3,7 @@ import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
 import { useEffect, useEffectEvent, useRef, useState, type ReactElement } from 'react';
 import { useStore, type StoreApi } from 'zustand';
 import { useItem, useList } from '../../api/queries';
-import type { Agent, Thread } from '../../api/types';
+import type { Agent, Thread } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';

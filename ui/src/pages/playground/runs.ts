@@ -1,7 +1,8 @@
 /** Owns the runs of the session in view. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import type { List, RunSummary } from '../../api/types';
+import type { RunSummary } from '@wfstudio/client';
+import type { List } from '../../api/pages';
 import { useChat } from './session';
 
 export function useThreadRuns(agent: string): UseQueryResult<RunSummary[]> {

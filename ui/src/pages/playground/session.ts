@@ -2,10 +2,19 @@
 import { createContext, useContext } from 'react';
 import { createStore, useStore, type StoreApi } from 'zustand';
 import { get, post } from '../../api/client';
-import { atRest, tailPath, type End, type Problem, type StudioEvent } from '@wfstudio/client';
+import {
+  atRest,
+  tailPath,
+  type End,
+  type Problem,
+  type StudioEvent,
+  type DoubtAnswer,
+  type Thread,
+  type TraceAnswer,
+} from '@wfstudio/client';
+import type { SentFile } from '../../parts/files';
 import { refresh } from '../../api/queries';
-import type { Attachment, DoubtAnswer, Thread, TraceAnswer, Waiting } from '../../api/types';
-import { inDetail } from '../../api/whole';
+import type { Waiting } from '../../run/view';
 import { readyMarkdown } from '../../parts/markdown';
 import { toastError } from '../../parts/toast';
 import { atOnce, byFrame } from '../../run/frames';
@@ -18,7 +27,7 @@ import { chatBody, foldChat, foldTrace, fromMessages, newTurn, noOverrides, with
 /** What is being written, and the files that go along. */
 export interface Box {
   text: string;
-  files: Attachment[];
+  files: SentFile[];
   loading: number;
 }
 export const newBox = (): StoreApi<Box> => createStore<Box>(() => ({ text: '', files: [], loading: 0 }));
@@ -99,7 +108,7 @@ export class ChatSession {
     await this.listen(tailPath(run), undefined, run, !atRest(answer.trace.status));
   }
 
-  async send(message: string, files: Attachment[]): Promise<void> {
+  async send(message: string, files: SentFile[]): Promise<void> {
     const { thread, turns, overrides } = this.store.getState();
     const asked = [newTurn('user', message, { files }), newTurn('assistant', '', { state: 'streaming' })];
     this.put({ turns: [...turns, ...asked] });
@@ -110,7 +119,7 @@ export class ChatSession {
   }
 
   /** What was not said is in the box again, before what was written since. */
-  putBack(message: string, files: Attachment[]): void {
+  putBack(message: string, files: SentFile[]): void {
     this.box.setState((b) => ({ text: [message, b.text].filter(Boolean).join('\n'), files: [...files, ...b.files] }));
   }
 
@@ -188,7 +197,7 @@ export class ChatSession {
     frames.flush();
     if (this.watch !== mine) return { kind: 'lost', problem: null };
     this.watch = null;
-    if (end.kind === 'rested' && end.answer) look(inDetail(end.answer));
+    if (end.kind === 'rested' && end.answer) look(end.answer);
     if (end.kind === 'lost') this.leaveTurn(end.problem);
     this.put({ busy: false });
     refresh(`/agents/${this.agent}/chat/threads`, '/api/runs');

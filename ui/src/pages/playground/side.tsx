@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
-import type { Agent, TraceAnswer } from '../../api/types';
+import type { Agent, TraceAnswer } from '@wfstudio/client';
 import { t, tx } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
 import { ModelSelect } from '../../editor/pickers';

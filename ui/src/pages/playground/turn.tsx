@@ -1,7 +1,7 @@
 /** Owns one message of a conversation, with its tool cards. */
 import { ChevronDown, ChevronRight, Copy, ListTree, Pencil, RotateCcw } from 'lucide-react';
 import { memo, useEffect, useEffectEvent, useState, type ReactElement } from 'react';
-import type { Agent, RunSummary } from '../../api/types';
+import type { Agent, RunSummary } from '@wfstudio/client';
 import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';

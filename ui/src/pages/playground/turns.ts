@@ -1,10 +1,10 @@
 /** Owns what a conversation is made of, and what stored messages, events and traces change in it. */
-import type { StudioEvent } from '@wfstudio/client';
-import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
+import type { DoubtfulCall, Message, StudioEvent, TraceAnswer } from '@wfstudio/client';
+import type { SentFile } from '../../parts/files';
 import { apart, cited, sourcesOf, thoughtOf, unlike, withSource, type Cited } from '../../run/thoughts';
 import { madeFiles, type MadeFile } from '../../run/made';
 import { warningsOf, type Warning } from '../../run/warnings';
-import type { ToolUse } from '../../run/view';
+import type { ToolUse, UsageFields, Waiting } from '../../run/view';
 
 export interface Turn {
   key: string;
@@ -12,13 +12,13 @@ export interface Turn {
   text: string;
   thought: string;
   cited: Cited[];
-  files: Attachment[];
+  files: SentFile[];
   made: MadeFile[];
   tools: ToolUse[];
   trace: string | null;
   /** `lost`: it may go on, and is not followed any more. */
   state: 'stored' | 'streaming' | 'waiting' | 'stopped' | 'failed' | 'done' | 'lost';
-  error: { code: string; message: string; calls?: Doubt[] } | null;
+  error: { code: string; message: string; calls?: DoubtfulCall[] } | null;
   warnings: Warning[];
   usage: UsageFields | null;
   start: number;
@@ -149,7 +149,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
         thought: apart(last.thought),
         tools: last.tools.some((u) => u.callId === use.callId)
           ? last.tools.map((u) =>
-              u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u,
+              u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs ?? {}).length ? use.inputs : u.inputs } : u,
             )
           : [...last.tools, use],
       });
@@ -162,7 +162,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
             run: String(d.trace_id ?? last.trace ?? ''),
             pause_id: String(d.pause_id),
             node_id: String(d.node_id ?? ''),
-            step_id: null,
+            step_id: '',
             reason: 'tool_approval',
             pending_tools: d.pending_tools as Waiting['pending_tools'],
             message: String(d.message ?? ''),
@@ -194,7 +194,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
   }
 }
 
-export function chatBody(message: string, files: Attachment[], thread: string | null, overrides: Overrides): Record<string, unknown> {
+export function chatBody(message: string, files: SentFile[], thread: string | null, overrides: Overrides): Record<string, unknown> {
   return {
     message,
     ...(files.length ? { attachments: files } : {}),

@@ -1,7 +1,7 @@
 /** Owns the settings page: every flag and key, where its value comes from, what it gates. Never a secret. */
 import { Fragment, useState, type ReactElement } from 'react';
 import { useProviders, useSettings } from '../../api/queries';
-import type { Provider } from '../../api/types';
+import type { Provider } from '@wfstudio/client';
 import { t, tx } from '../../i18n';
 import { compact, count } from '../../i18n/figures';
 import { SearchField } from '../../parts/listing';

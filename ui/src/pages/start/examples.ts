@@ -1,6 +1,7 @@
 /** Owns the examples of a first run: working graphs and the agents they need, made through the public API. */
 import { get, make } from '../../api/client';
-import type { Agent, Graph, GraphEdge, GraphNode, List, Providers, Workflow } from '../../api/types';
+import type { Agent, Graph, GraphEdge, GraphNode, Providers, Workflow } from '@wfstudio/client';
+import type { List } from '../../api/pages';
 import { t, type Key } from '../../i18n';
 
 export const EXAMPLES = ['refund', 'triage', 'lead'] as const;

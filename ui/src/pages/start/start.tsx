@@ -3,7 +3,7 @@ import { ArrowRight, Check, LayoutTemplate, Plus } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
 import { refresh, rows, useList, useProviders, useSettings } from '../../api/queries';
-import type { Agent, RunSummary, Workflow } from '../../api/types';
+import type { Agent, RunSummary, WorkflowListed } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { Button, LinkButton } from '../../parts/button';
 import { Icon } from '../../parts/icons';
@@ -84,7 +84,7 @@ interface Step {
 }
 
 /** The way from an example to a model of one's own; leaves when everything was done, or when sent away. */
-export function Guide({ workflows }: { workflows: Workflow[] }): ReactElement | null {
+export function Guide({ workflows }: { workflows: WorkflowListed[] }): ReactElement | null {
   const [hidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) === 'hidden');
   const ofWorkflows = useList<RunSummary>('/api/runs', { limit: 1, entity_type: 'workflow' }, { enabled: !hidden });
   const ofAgents = useList<RunSummary>('/api/runs', { limit: 1, entity_type: 'agent' }, { enabled: !hidden });

@@ -2,7 +2,7 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactElement, type RefObject } from 'react';
 import { get } from '../../api/client';
-import type { Template, TemplateListed } from '../../api/types';
+import type { Template, TemplateListed } from '@wfstudio/client';
 import { tidy } from '../../graph/document';
 import { t, tx } from '../../i18n';
 import { EntityTile } from '../../parts/icons';

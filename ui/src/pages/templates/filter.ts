@@ -1,7 +1,8 @@
 /** Owns which templates the address asks for. */
-import type { Complexity, TemplateListed } from '../../api/types';
+import type { TemplateListed } from '@wfstudio/client';
 import { tx } from '../../i18n';
 
+type Complexity = NonNullable<TemplateListed['complexity']>;
 export const COMPLEXITIES = ['basic', 'intermediate', 'advanced'] as const satisfies readonly Complexity[];
 
 export interface Wanted {

@@ -4,7 +4,7 @@ import { CircleSlash, LayoutTemplate, X } from 'lucide-react';
 import { useMemo, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useSettings } from '../../api/queries';
-import type { TemplateListed } from '../../api/types';
+import type { TemplateListed } from '@wfstudio/client';
 import { t, tag as language, tx } from '../../i18n';
 import { Button } from '../../parts/button';
 import { ChoiceField } from '../../parts/form';

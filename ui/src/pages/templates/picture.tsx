@@ -1,6 +1,6 @@
 /** Owns a graph drawn to be read: titles, types, the names of ways out; wider than its frame it is scrolled. */
 import type { ReactElement } from 'react';
-import type { Graph } from '../../api/types';
+import type { Graph } from '@wfstudio/client';
 import { isBinding, titleOf } from '../../graph/document';
 import { tx } from '../../i18n';
 import { NODE_LOOK } from '../../parts/icons';

@@ -3,7 +3,7 @@ import { Play } from 'lucide-react';
 import { useRef, useState, type ReactElement } from 'react';
 import { post } from '../../api/client';
 import { rows, useList, useSettings } from '../../api/queries';
-import type { KnowledgeBase, Tool } from '../../api/types';
+import type { KnowledgeBase, Tool } from '@wfstudio/client';
 import { JsonField } from '../../editor/json-field';
 import { unread } from '../../parts/field';
 import { t } from '../../i18n';

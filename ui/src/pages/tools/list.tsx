@@ -2,7 +2,7 @@
 import { Plus, Wrench } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { useRegistry } from '../../api/queries';
-import type { Tool } from '../../api/types';
+import type { Tool } from '@wfstudio/client';
 import { t, tx } from '../../i18n';
 import { ago } from '../../i18n/figures';
 import { LinkButton } from '../../parts/button';

@@ -1,8 +1,7 @@
 /** Owns what is told about the start of a run: the message, files and state it began with. */
 import type { ReactElement } from 'react';
-import type { Trace } from '../../api/types';
+import type { Trace } from '@wfstudio/client';
 import { t } from '../../i18n';
-import { bytes } from '../../i18n/figures';
 import { Code } from '../../parts/code';
 import { NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
@@ -23,7 +22,7 @@ export function Begun({ name, input, preview }: { name: string; input: Trace['in
         </section>
         {input?.attachments.map((a) => (
           <p key={a.storage_key} className="mut small">
-            {a.name} · {bytes(a.size_bytes)}
+            {a.name}
           </p>
         ))}
         {Object.keys(input?.state ?? {}).length > 0 && (

@@ -2,7 +2,7 @@
 import type { ReactElement } from 'react';
 import { Link, Redirect } from 'wouter';
 import { useTrace } from '../../api/queries';
-import type { Step } from '../../api/types';
+import type { Step } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { decimal, duration, fromMicros, micros, money, priceless, shortId } from '../../i18n/figures';
 import { NodeTile } from '../../parts/icons';

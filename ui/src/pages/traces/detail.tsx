@@ -4,8 +4,7 @@ import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useTrace } from '../../api/queries';
-import { atRest, type End } from '@wfstudio/client';
-import type { TraceAnswer } from '../../api/types';
+import { atRest, type End, type TraceAnswer } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { count, dateTime, duration, money, percent, priceless, shortId } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';

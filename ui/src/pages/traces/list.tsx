@@ -4,7 +4,7 @@ import { useState, type KeyboardEvent, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
 import { get } from '../../api/client';
 import { rows, useItem, useList, useProviders } from '../../api/queries';
-import type { RunSummary, TraceAnswer, Workflow } from '../../api/types';
+import type { RunSummary, TraceAnswer, Workflow } from '@wfstudio/client';
 import { plusDays, useToday } from '../../api/window';
 import { t, tx } from '../../i18n';
 import { ago, compact, dateTime, decimal, duration } from '../../i18n/figures';

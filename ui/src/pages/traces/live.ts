@@ -1,8 +1,8 @@
 /** Owns following the trace of one page: events change what is shown, and the whole is read again only now and then. */
 import { useEffect, useState } from 'react';
-import { atRest, tailPath, type End, type StudioEvent } from '@wfstudio/client';
+import { atRest, tailPath, type End, type StudioEvent, type TraceAnswer } from '@wfstudio/client';
 import { queries, refresh } from '../../api/queries';
-import type { TraceAnswer, Waiting } from '../../api/types';
+import type { Waiting } from '../../run/view';
 import { byFrame } from '../../run/frames';
 import { Keys } from '../../run/keys';
 import { foldIntoTrace, placeOf } from '../../run/live-trace';

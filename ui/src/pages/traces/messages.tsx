@@ -1,7 +1,7 @@
 /** Owns the exact prompt: messages by role, tool calls, what the context was spent on, what was cut. */
 import type { ReactElement } from 'react';
 import { useProviders } from '../../api/queries';
-import type { Span, Step } from '../../api/types';
+import type { Span, Step } from '@wfstudio/client';
 import { t, tx } from '../../i18n';
 import { compact, count, percent } from '../../i18n/figures';
 import { CitedList } from '../../parts/cited';

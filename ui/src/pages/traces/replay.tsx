@@ -13,7 +13,7 @@ import { SkeletonGraph } from '../../parts/states';
 import { viewOf } from '../../run/trace';
 import { RunSession } from '../../run/session';
 import { useRun } from '../../run/store';
-import type { TraceAnswer } from '../../api/types';
+import type { TraceAnswer } from '@wfstudio/client';
 import '../../styles/editor.css';
 
 /** The trace as it stood at a time. */
@@ -28,7 +28,6 @@ export function traceAt(answer: TraceAnswer, time: number): TraceAnswer {
             ...s,
             status: s.status === 'paused' ? ('paused' as const) : ('running' as const),
             finished_at: null,
-            duration_ms: null,
             error: null,
           },
     );

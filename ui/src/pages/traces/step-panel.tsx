@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
-import type { Span, Step, TraceAnswer } from '../../api/types';
+import type { Span, Step, TraceAnswer, WholeStep } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { count } from '../../i18n/figures';
 import { MadeFiles } from '../../parts/made';
@@ -27,19 +27,6 @@ import { Writers } from './writers';
 type TabId = 'output' | 'state' | 'messages' | 'usage' | 'raw';
 /** What stands where the server cut a value. */
 const CUT = '[truncated]';
-export interface Whole {
-  step: Step;
-  spans: Span[];
-}
-
-/** The answer of the step route, flat or with its parts named. */
-export function wholeStep(body: unknown): Whole {
-  const b = body as { step?: Step; spans?: Span[] } & Step;
-  return b.step
-    ? { step: b.step, spans: b.spans ?? (b.step as unknown as { spans?: Span[] }).spans ?? [] }
-    : { step: b as Step, spans: b.spans ?? [] };
-}
-
 export function StepPanel({
   answer,
   row,
@@ -58,11 +45,10 @@ export function StepPanel({
   const brief = answer.steps.find((s) => s.id === row.stepId);
   const whole = useQuery({
     queryKey: ['/api/runs', id, 'steps', row.stepId, full, brief?.status, brief?.attempt],
-    queryFn: async () =>
-      wholeStep(await get<unknown>(`/api/runs/${id}/steps/${row.stepId}`, { full: full || undefined, include: 'messages' })),
-    placeholderData: (before) => (before?.step.id === row.stepId ? before : undefined),
+    queryFn: () => get<WholeStep>(`/api/runs/${id}/steps/${row.stepId}`, { full: full || undefined }),
+    placeholderData: (before) => (before?.id === row.stepId ? before : undefined),
   });
-  const step = whole.data?.step ?? brief;
+  const step = whole.data ?? brief;
   const spans = whole.data?.spans.length ? whole.data.spans : answer.spans.filter((s) => s.step_id === row.stepId);
   const span = row.spanId ? spans.find((s) => s.id === row.spanId) : undefined;
   const shown = span ? [span] : spans;

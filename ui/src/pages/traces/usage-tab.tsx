@@ -1,7 +1,7 @@
 /** Owns the maths of a step's cost: tokens, price, result as the engine stored it. */
 import { Fragment, type ReactElement, type ReactNode } from 'react';
 import { useProviders } from '../../api/queries';
-import type { Span, Step } from '../../api/types';
+import type { Span, Step } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { compact, count, duration, exact, money, percent, priceless, symbol } from '../../i18n/figures';
 

@@ -1,7 +1,7 @@
 /** Owns telling which step wrote each key of the state that a step began with. */
 import { useMemo, type ReactElement } from 'react';
 import { useTrace } from '../../api/queries';
-import type { Step, TraceAnswer } from '../../api/types';
+import type { Step, TraceAnswer } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { writersOf } from '../../run/writers';
 

@@ -1,7 +1,8 @@
 /** Owns the figures of the usage page: windows, series per day, all money as decimal text. */
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import type { List, RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
+import type { RunSummary, Usage, UsageEntry } from '@wfstudio/client';
+import type { List } from '../../api/pages';
 import { daysBetween, plusDays } from '../../api/window';
 import { t } from '../../i18n';
 import { fromMicros, micros, priceless, shortId } from '../../i18n/figures';
@@ -16,8 +17,8 @@ export interface Scope {
 export type Measure = 'cost' | 'tokens' | 'runs';
 export type By = 'model' | 'entity';
 
-const ask = (scope: Scope, group_by?: string): Promise<UsageAnswer> => get<UsageAnswer>('/api/usage', { ...scope, group_by });
-export const useUsage = (scope: Scope, group?: string): UseQueryResult<UsageAnswer> =>
+const ask = (scope: Scope, group_by?: string): Promise<Usage> => get<Usage>('/api/usage', { ...scope, group_by });
+export const useUsage = (scope: Scope, group?: string): UseQueryResult<Usage> =>
   useQuery({
     queryKey: ['/api/usage', scope, group ?? ''],
     queryFn: () => ask(scope, group),
@@ -71,7 +72,7 @@ export function useDaily(scope: Scope, entries: UsageEntry[], by: By, measure: M
   });
   const days = daysBetween(scope.from, scope.to);
   const loading = results.some((r) => !r.data);
-  const line = (answer: UsageAnswer | undefined, entry?: UsageEntry): Pick<Series, 'values' | 'unknown'> => {
+  const line = (answer: Usage | undefined, entry?: UsageEntry): Pick<Series, 'values' | 'unknown'> => {
     const byDay = new Map(answer?.breakdown.map((e) => [e.date, e]));
     return {
       values: days.map((day) => {

@@ -3,8 +3,7 @@ import { ArrowUp, Calendar, Code as CodeIcon, Download } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import { rows, useList, useProviders } from '../../api/queries';
 import { apiUrl } from '../../api/root';
-import { withQuery } from '@wfstudio/client';
-import type { Agent, Workflow } from '../../api/types';
+import { withQuery, type Agent, type WorkflowListed } from '@wfstudio/client';
 import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';
 import { ago, compact, count, day, divideMoney, duration, micros, money, percent, priceless, symbol } from '../../i18n/figures';
@@ -216,7 +215,7 @@ function Filters({
     const timer = setInterval(() => tick((n) => n + 1), 30_000);
     return () => clearInterval(timer);
   }, []);
-  const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
+  const workflows = rows(useList<WorkflowListed>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const providers = useProviders().data?.data ?? [];
   return (

@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
 import { useProviders } from '../../api/queries';
-import type { RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
+import type { RunSummary, Usage, UsageEntry } from '@wfstudio/client';
 import { daysBetween } from '../../api/window';
 import { t } from '../../i18n';
 import { compact, count, decimal, divideMoney, micros, money, percent, priceless, share, shortId } from '../../i18n/figures';
@@ -14,7 +14,7 @@ import { Sparkline } from '../../parts/sparkline';
 import { COLOURS } from './chart';
 import { dear, type Scope } from './data';
 
-export function Models({ data, currency, total }: { data: UseQueryResult<UsageAnswer>; currency: string; total: string }): ReactElement {
+export function Models({ data, currency, total }: { data: UseQueryResult<Usage>; currency: string; total: string }): ReactElement {
   const list = dear(data.data?.breakdown ?? []);
   const labels = new Map(useProviders().data?.data.map((p) => [p.id, p.label]));
   // What costs nothing is weighed by its tokens.
@@ -67,7 +67,7 @@ export function Models({ data, currency, total }: { data: UseQueryResult<UsageAn
   );
 }
 
-export function Entities({ data, scope, runs }: { data: UseQueryResult<UsageAnswer>; scope: Scope; runs: RunSummary[] }): ReactElement {
+export function Entities({ data, scope, runs }: { data: UseQueryResult<Usage>; scope: Scope; runs: RunSummary[] }): ReactElement {
   const [all, setAll] = useState(false);
   const list = dear(data.data?.breakdown ?? []);
   const shown = all ? list : list.slice(0, 6);
@@ -131,7 +131,7 @@ function EntityRow({ entry: e, scope, runs }: { entry: UsageEntry; scope: Scope;
   const mine = { ...scope, entity_type: e.entity_type, entity_id: e.entity_id };
   const trend = useQuery({
     queryKey: ['/api/usage', mine, 'day'],
-    queryFn: () => get<UsageAnswer>('/api/usage', { ...mine, group_by: 'day' }),
+    queryFn: () => get<Usage>('/api/usage', { ...mine, group_by: 'day' }),
     staleTime: 60_000,
   });
   const byDay = new Map(trend.data?.breakdown.map((x) => [x.date, Number(micros(x.estimated_cost) || BigInt(x.total_tokens))]));

@@ -3,7 +3,7 @@ import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
 import { useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
-import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
+import type { GraphSchema, Providers, TraceAnswer } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { shortId } from '../../i18n/figures';
 import { Failure, SkeletonGraph } from '../../parts/states';

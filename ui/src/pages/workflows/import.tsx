@@ -4,7 +4,7 @@ import { FileJson2, Import, Upload } from 'lucide-react';
 import { useRef, useState, type ReactElement } from 'react';
 import { fileForImport, previewPath, targetName } from '../../code/targets';
 import { get } from '../../api/client';
-import type { Importable } from '../../api/types';
+import type { RegistryClassListed } from '@wfstudio/client';
 import { t } from '../../i18n';
 import { Button, LinkButton } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
@@ -49,14 +49,15 @@ export default function ImportDialog({
   );
 }
 
-const words = (one: Importable): string => [one.label, one.description, one.class_path ?? '', one.json_path ?? ''].join('\n').toLowerCase();
+const words = (one: RegistryClassListed): string =>
+  [one.label, one.description, one.class_path ?? '', one.json_path ?? ''].join('\n').toLowerCase();
 /** Long enough to be searched. */
 const MANY = 8;
 
 function Classes({ importing }: { importing: Importing }): ReactElement {
   const list = useQuery({
     queryKey: ['/api/registry/classes'],
-    queryFn: ({ signal }) => get<{ data: Importable[] }>('/api/registry/classes', {}, signal),
+    queryFn: ({ signal }) => get<{ data: RegistryClassListed[] }>('/api/registry/classes', {}, signal),
   });
   const [q, setQ] = useState('');
   if (list.isError && !list.data) return <Failure error={list.error} onRetry={() => void list.refetch()} />;

@@ -6,7 +6,7 @@ import { useLocation } from 'wouter';
 import { offKey } from '../../code/targets';
 import { get } from '../../api/client';
 import { useSettings } from '../../api/queries';
-import type { UsageAnswer, Workflow } from '../../api/types';
+import type { Usage, Workflow, WorkflowListed } from '@wfstudio/client';
 import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';
 import { ago, count, money, priceless } from '../../i18n/figures';
@@ -39,7 +39,7 @@ export default function Workflows(): ReactElement {
   const month = lastDays(30, today ?? '1970-01-01');
   const costs = useQuery({
     queryKey: ['/api/usage', month, 'entity'],
-    queryFn: () => get<UsageAnswer>('/api/usage', { ...month, group_by: 'entity', entity_type: 'workflow' }),
+    queryFn: () => get<Usage>('/api/usage', { ...month, group_by: 'entity', entity_type: 'workflow' }),
     enabled: !!today,
     staleTime: 60_000,
   });
@@ -67,7 +67,7 @@ export default function Workflows(): ReactElement {
         </Button>
         {fresh}
       </Top>
-      <Listing<Workflow>
+      <Listing<WorkflowListed>
         path="/api/workflows"
         nameLabel={t('name')}
         href={(w) => `/workflows/${w.id}/edit`}
@@ -134,7 +134,7 @@ function Week({ id }: { id: string }): ReactElement {
   const week = lastDays(7, today ?? '1970-01-01');
   const usage = useQuery({
     queryKey: ['/api/usage', week, 'day', id],
-    queryFn: () => get<UsageAnswer>('/api/usage', { ...week, group_by: 'day', entity_type: 'workflow', entity_id: id }),
+    queryFn: () => get<Usage>('/api/usage', { ...week, group_by: 'day', entity_type: 'workflow', entity_id: id }),
     enabled: !!today,
     staleTime: 300_000,
   });
@@ -149,7 +149,7 @@ function Week({ id }: { id: string }): ReactElement {
   );
 }
 
-async function exportJson(workflow: Workflow): Promise<void> {
+async function exportJson(workflow: WorkflowListed): Promise<void> {
   try {
     const whole = await get<Workflow>(`/api/workflows/${workflow.id}`);
     saveFile(

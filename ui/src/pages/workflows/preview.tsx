@@ -5,9 +5,8 @@ import { Copy, FileCode, Import } from 'lucide-react';
 import { useEffect, useMemo, useState, type ReactElement } from 'react';
 import { offKey, targetName } from '../../code/targets';
 import { get } from '../../api/client';
-import { isProblem } from '@wfstudio/client';
+import { isProblem, type Graph, type RegistryClass } from '@wfstudio/client';
 import { useGraphSchema, useSettings } from '../../api/queries';
-import type { Graph, ImportableWhole } from '../../api/types';
 import { Canvas } from '../../editor/canvas';
 import { useStock } from '../../editor/names';
 import { Names } from '../../editor/names-context';
@@ -28,6 +27,14 @@ import '../../styles/code.css';
 import '../../styles/editor.css';
 import { useImport } from '../../code/importing';
 
+/** What is stored of a workflow, as far as it is shown here. */
+interface Defined {
+  name?: string;
+  graph?: Graph;
+  agents?: Record<string, { name?: string }>;
+}
+type Previewed = RegistryClass & { definition: Defined };
+
 export default function PreviewPage(): ReactElement {
   const [params] = useAddress();
   const [named, file] = [params.get('class'), params.get('json')];
@@ -35,7 +42,7 @@ export default function PreviewPage(): ReactElement {
   const asked = named ?? file ?? '';
   const found = useQuery({
     queryKey: ['/api/registry/class', named, file],
-    queryFn: ({ signal }) => get<ImportableWhole>('/api/registry/class', { class: named, json: file }, signal),
+    queryFn: ({ signal }) => get<Previewed>('/api/registry/class', { class: named, json: file }, signal),
   });
   const importing = useImport();
   const phone = useWidth() === 'phone';
@@ -104,7 +111,7 @@ export default function PreviewPage(): ReactElement {
   );
 }
 
-function Shown({ one }: { one: ImportableWhole }): ReactElement {
+function Shown({ one }: { one: Previewed }): ReactElement {
   const [side, setSide] = useState<'source' | 'definition'>('source');
   const { graph, agents } = one.definition;
   const definition = useMemo(() => JSON.stringify(one.definition, null, 2), [one]);
@@ -132,7 +139,7 @@ function Shown({ one }: { one: ImportableWhole }): ReactElement {
 }
 
 /** The same canvas as the editor's; nothing on it can be changed. */
-function Drawn({ graph, agents }: { graph: Graph; agents: ImportableWhole['definition']['agents'] }): ReactElement {
+function Drawn({ graph, agents }: { graph: Graph; agents: Defined['agents'] }): ReactElement {
   const schema = useGraphSchema();
   const { nameOf } = useStock();
   const open = useEditor((s) => s.graph);
