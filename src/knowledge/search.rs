@@ -22,15 +22,15 @@ use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::readings::LiveReading;
-use crate::store::knowledge::{editions, fulltext, nearest, passages};
+use crate::store::knowledge::{editions, fulltext, nearest, passages, readings};
 use crate::store::{StoreError, Tx};
 use crate::tools::SpentList;
 use crate::tools::knowledge_search::{Chunk, Found, Search, SearchError, SearchQuery};
 
 /// How many of the most alike are looked at exactly, and how many each list gives to the other.
 const CANDIDATES: usize = 100;
-/// How many hits are looked through when only some documents are wanted.
-const FILTERED: usize = 5_000;
+/// The most hits by words that are looked through for those of the wanted documents.
+const LOOKED_THROUGH: usize = 200_000;
 /// How often a question is asked anew because the base was reindexed meanwhile.
 const MOVES: usize = 3;
 /// The most characters of a question that are looked for; what follows them is not.
@@ -278,10 +278,10 @@ impl Look<'_, '_> {
         };
         let order = match self.question.mode {
             Mode::Vector => alike.iter().map(|(key, _)| *key).collect(),
-            Mode::Text => self.worded(&edition, &wanted)?,
+            Mode::Text => self.worded(&edition, &live, &wanted)?,
             Mode::Hybrid => {
                 let keys: Vec<i64> = alike.iter().map(|(key, _)| *key).collect();
-                rank::fuse(&keys, &self.worded(&edition, &wanted)?)
+                rank::fuse(&keys, &self.worded(&edition, &live, &wanted)?)
             }
         };
         self.chunks(&order, &alike.into_iter().collect(), &wanted).map(|chunks| Ok(Some(chunks)))
@@ -342,15 +342,17 @@ impl Look<'_, '_> {
     }
 
     /// The passages that hold the question's words.
-    fn worded(&mut self, edition: &Edition, wanted: &HashMap<i64, &LiveReading>) -> Result<Vec<i64>, StoreError> {
+    fn worded(&mut self, edition: &Edition, live: &[LiveReading], wanted: &HashMap<i64, &LiveReading>) -> Result<Vec<i64>, StoreError> {
         let most = CANDIDATES.max(self.question.top_k * 2);
-        let limit = if self.question.filter.is_empty() { most * 4 } else { FILTERED };
         let question = &self.question.query;
         let terms = match edition.language.as_deref() {
             Some(name) => Language::named(name).map(|language| language.asked(question)).unwrap_or_default(),
             None => words::asked_of_database(question),
         };
-        let mut found = fulltext::find(self.tx, edition.index(), &terms, limit)?;
+        // Words of what is not wanted stand in the same index: of documents that are being read, that failed half-way, that were deleted just now.
+        let left_out = live.iter().filter(|reading| !wanted.contains_key(&reading.no)).map(|reading| reading.passages).sum::<u64>();
+        let others = usize::try_from(left_out + readings::unseen(self.tx, edition.no)?).unwrap_or(usize::MAX);
+        let mut found = fulltext::find(self.tx, edition.index(), &terms, most.saturating_add(others).min(LOOKED_THROUGH))?;
         found.retain(|key| wanted.contains_key(&passages::place(*key).0));
         found.truncate(most);
         Ok(found)

@@ -56,7 +56,11 @@ impl World {
             return Ok(0);
         }
         let now = self.clock.now();
-        if self.store.read(outbox::next_due).await?.is_none_or(|due| due > now) {
+        let Some((first, last)) = self.store.read(outbox::due_between).await? else { return Ok(0) };
+        let far = outbox::far(now);
+        if last > far {
+            self.store.write(move |tx| outbox::call_back(tx, far, now)).await?;
+        } else if first > now {
             return Ok(0);
         }
         let taken = self.store.write(move |tx| outbox::take_due(tx, now, AT_ONCE)).await?;

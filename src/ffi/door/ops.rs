@@ -13,7 +13,7 @@ use super::super::fault::{Code, Fault};
 use super::about::about;
 use super::http::whole;
 use super::requests::{self, object, required, text};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::http::{HostMarks, RUN_FILTERS, dispatch};
 use crate::studio::{Studio, UsageWindow};
 use crate::sync::Mutex;
@@ -243,16 +243,27 @@ async fn command(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8
     Ok(answer.to_string().into_bytes())
 }
 
-/// Replaces the definition of that `id` or `slug`; one that is not there is made, unless it was named by its id.
+/// Replaces the definition of that `id` or `slug`; one that is not there is made, unless it was named by its id. Of several processes that save one at
+/// once, as those of a web server do when they start, the first makes it.
 async fn save(studio: &Studio, path: &str, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
     let id = text(request, "id")?;
-    if let Some(known) = id.or(text(request, "slug")?) {
-        match ask(studio, Method::PUT, &format!("{path}/{}", encoded(known)), request).await {
-            Err(fault) if id.is_none() && fault.code == Code::NotFound as i32 => {}
-            done => return done,
-        }
+    let Some(known) = id.or(text(request, "slug")?) else { return ask(studio, Method::POST, path, request).await };
+    let one = format!("{path}/{}", encoded(known));
+    match ask(studio, Method::PUT, &one, request).await {
+        Err(fault) if id.is_none() && is_missing(&fault) => {}
+        done => return done,
     }
-    ask(studio, Method::POST, path, request).await
+    match ask(studio, Method::POST, path, request).await {
+        Err(taken) if taken.problem["code"] == Kind::SlugTaken.code() => match ask(studio, Method::PUT, &one, request).await {
+            Err(fault) if is_missing(&fault) => Err(taken),
+            done => done,
+        },
+        done => done,
+    }
+}
+
+const fn is_missing(fault: &Fault) -> bool {
+    fault.code == Code::NotFound as i32
 }
 
 /// Asks a route in the host's own name: the host called, so neither the gate nor the middleware is asked.

@@ -241,6 +241,21 @@ fn what_is_saved_under_a_slug_that_nobody_has_is_made_and_an_unknown_id_is_not()
 }
 
 #[test]
+fn of_several_who_save_one_slug_at_once_nobody_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    for round in 0..20 {
+        let saves = json!({"slug": format!("shared-{round}"), "name": "Shared"});
+        let saved = std::thread::scope(|threads| {
+            let saving: Vec<_> = (0..6).map(|_| threads.spawn(|| called(&engine, "agent.save", &saves)["id"].to_string())).collect();
+            saving.into_iter().map(|saving| saving.join().expect("no refusal")).collect::<std::collections::HashSet<_>>()
+        });
+        assert_eq!(saved.len(), 1, "one agent");
+    }
+    assert!(engine.call("workflow.save", br#"{"slug":"preview","name":"Taken by a path"}"#).is_err());
+}
+
+#[test]
 fn a_stream_that_is_closed_in_the_middle_is_never_told_as_one_that_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = open(folder.path(), false);

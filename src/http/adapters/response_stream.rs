@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::event::PublishedEvent;
 use super::{Protocol, Translator};
 use crate::engine::{EventStream, Follow, From};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::settings;
 use crate::http::sse::{self, Cut};
@@ -177,11 +177,10 @@ pub(super) async fn older_messages(studio: &Studio, scope: &Scope, run: &Standin
     loop {
         let pairs = [("limit", PAGE), ("include", "tools")].into_iter().chain(cursor.as_deref().map(|cursor| ("cursor", cursor)));
         let query = ListQuery::parse(pairs)?;
-        let mut page = studio.chat_messages(scope, run.entity, &run.entity_id.to_string(), &run.thread.to_string(), query).await?;
-        let Value::Array(messages) = page["messages"].take() else { return Err(Error::internal("a thread has no list of messages")) };
-        found.extend(messages.into_iter().filter(|message| message["trace_id"] != own));
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = Some(next.to_owned()),
+        let page = studio.messages_around(scope, run, query).await?;
+        found.extend(page.data.into_iter().filter(|message| message["trace_id"] != own));
+        match page.next_cursor {
+            Some(next) => cursor = Some(next),
             None => return Ok(found),
         }
     }

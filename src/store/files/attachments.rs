@@ -159,11 +159,12 @@ pub fn used_by(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, limit: usize) -
     )
 }
 
-/// A run or a thread is gone: removes the files that nothing refers to any more, and gives their storage keys.
-pub(in crate::store) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<String>, StoreError> {
+/// A run or a thread is gone: removes the files that nothing refers to any more, and gives their storage keys. Clients choose ids of threads, also
+/// one that a run has: the kind tells them apart.
+pub(in crate::store) fn release(tx: &mut Tx<'_>, tenant: &str, owner_kind: &str, owner: &str) -> Result<Vec<String>, StoreError> {
     let files = tx.query(
-        "DELETE FROM #attachment_uses WHERE owner = $1 AND tenant = $2 RETURNING storage_key",
-        params![owner, tenant],
+        "DELETE FROM #attachment_uses WHERE owner = $1 AND tenant = $2 AND owner_kind = $3 RETURNING storage_key",
+        params![owner, tenant, owner_kind],
         |row| Ok(row.text(0)?.to_owned()),
     )?;
     let mut gone = Vec::new();

@@ -206,8 +206,9 @@ pub fn delete(tx: &mut Tx<'_>, tenant: &str, base: &Id, no: i64) -> Result<(), S
     editions::swap_when_whole(tx, tenant, base).map(drop)
 }
 
-/// Removes all documents of a base.
+/// Removes all documents of a base. Those that are added at the same time come before it, and go too, or find their base gone.
 pub fn delete_all(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<(), StoreError> {
+    editions::alone(tx, base)?;
     editions::close_all(tx, tenant, base)?;
     let base = base.to_string();
     tx.execute(

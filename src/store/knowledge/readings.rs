@@ -215,6 +215,8 @@ pub fn advance(
 
 /// The reading is whole: it takes the place of the one before, and searches see it if its edition is the current one.
 pub fn complete(tx: &mut Tx<'_>, reading: &ReadingRow, now: Timestamp) -> Result<(), StoreError> {
+    // In the order in which others lock: the editions, then their readings.
+    editions::alone(tx, &reading.base)?;
     let changed = tx.execute(
         "UPDATE #readings SET state = 'live', owner = NULL, lease_until = NULL, error = NULL WHERE no = $1 AND fence = $2 AND state = 'working'",
         params![reading.no, reading.fence],
@@ -231,6 +233,7 @@ pub fn complete(tx: &mut Tx<'_>, reading: &ReadingRow, now: Timestamp) -> Result
 
 /// The reading is given up.
 pub fn fail(tx: &mut Tx<'_>, reading: &ReadingRow, error: &str, now: Timestamp) -> Result<(), StoreError> {
+    editions::alone(tx, &reading.base)?;
     let changed = tx.execute(
         "UPDATE #readings SET state = 'failed', owner = NULL, lease_until = NULL, error = $1 WHERE no = $2 AND fence = $3 AND state = 'working'",
         params![error, reading.no, reading.fence],
@@ -272,6 +275,12 @@ fn exists(tx: &mut Tx<'_>, sql: &'static str, params: &[crate::store::Param<'_>]
 /// Was anything read into an edition, or is it to be?
 pub fn any(tx: &mut Tx<'_>, edition: i64) -> Result<bool, StoreError> {
     exists(tx, "SELECT 1 FROM #readings WHERE edition = $1 AND state IN ('waiting', 'working', 'live') LIMIT 1", params![edition])
+}
+
+/// Passages of an edition that searches do not see though their words are there: of readings under way, failed ones, and those that are gone.
+pub fn unseen(tx: &mut Tx<'_>, edition: i64) -> Result<u64, StoreError> {
+    let sum = "SELECT CAST(COALESCE(SUM(done), 0) AS BIGINT) FROM #readings WHERE edition = $1 AND state IN ('waiting', 'working', 'failed', 'gone')";
+    Ok(tx.query_one(sum, params![edition], |row| row.count(0))?.unwrap_or(0))
 }
 
 /// Is there something left to read into an edition?

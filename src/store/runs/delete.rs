@@ -72,5 +72,5 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
     checkpoints::delete_of_run(tx, tenant, id)?;
     tx.execute("DELETE FROM #run_replies WHERE run = $1", params![no])?;
     tx.execute("DELETE FROM #runs WHERE no = $1", params![no])?;
-    attachments::release(tx, tenant, &id.to_string())
+    attachments::release(tx, tenant, "run", &id.to_string())
 }

@@ -347,12 +347,16 @@ pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<O
     )
 }
 
-/// The newest top-level run of an agent or workflow on a thread, and its status.
+/// How many runs of a thread may have been made while a clock was ahead: the newest run is looked for among so many.
+const AHEAD: u64 = 100;
+
+/// The newest top-level run of an agent or workflow on a thread, and its status. Clocks go back, and those of hosts differ: of the last runs by
+/// their time it is the one that was stored last.
 pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Result<Option<(Id, String)>, StoreError> {
     tx.query_one(
-        "SELECT id, status FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL \
-         ORDER BY created_at DESC, no DESC LIMIT 1",
-        params![tenant, &thread.text(), &entity.text()],
+        "SELECT id, status FROM (SELECT no, id, status FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL \
+         ORDER BY created_at DESC, no DESC LIMIT $4) AS newest ORDER BY no DESC LIMIT 1",
+        params![tenant, &thread.text(), &entity.text(), AHEAD],
         |row| Ok((row.id(0)?, row.text(1)?.to_owned())),
     )
 }
@@ -445,5 +449,5 @@ pub fn delete(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Vec<String>,
     // The thread first: a run that adds to it meanwhile waits for that row, or is waited for, so that no message stays behind without it.
     tx.execute("DELETE FROM #threads WHERE tenant = $1 AND id = $2", params![tenant, &id])?;
     tx.execute("DELETE FROM #messages WHERE tenant = $1 AND thread = $2", params![tenant, &id])?;
-    attachments::release(tx, tenant, &id)
+    attachments::release(tx, tenant, "thread", &id)
 }

@@ -12,6 +12,8 @@ const LAST_WAIT: i64 = 600_000;
 const TRIES: u64 = 1 + WAITS.len() as u64 + 86_400_000 / LAST_WAIT as u64;
 /// How long whoever took something has it for himself: longer than the host may think about it.
 const TAKEN: i64 = 30_000;
+/// Clocks of hosts differ, but not by more than this.
+const FAR: i64 = 3_600_000;
 /// What nobody takes is given up after so many looks, each so many milliseconds behind the one before: a week in which processes were at
 /// work. Looks are counted, since a clock that jumps ahead is no reason to give anything up.
 const LOOKS: u64 = 1_008;
@@ -76,6 +78,31 @@ pub fn failed(tx: &mut Tx<'_>, event: &HostEvent, now: Timestamp) -> Result<bool
 pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     let found = tx.query_one("SELECT MIN(due_at) FROM #host_events", params![], |row| row.opt_int(0))?;
     Ok(found.flatten().map(Timestamp))
+}
+
+/// When the first and the last of all that waits are due.
+///
+/// # Errors
+/// The database.
+pub fn due_between(tx: &mut Tx<'_>) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+    let found = tx.query_one("SELECT (SELECT MIN(due_at) FROM #host_events), (SELECT MAX(due_at) FROM #host_events)", params![], |row| {
+        Ok(row.opt_int(0)?.zip(row.opt_int(1)?))
+    })?;
+    Ok(found.flatten().map(|(first, last)| (Timestamp(first), Timestamp(last))))
+}
+
+/// Nothing is due later than this after `now`, unless a clock was ahead when it was stored.
+#[must_use]
+pub const fn far(now: Timestamp) -> Timestamp {
+    Timestamp(now.0.saturating_add(FAR))
+}
+
+/// Makes due what would be later than `far`.
+///
+/// # Errors
+/// The database.
+pub fn call_back(tx: &mut Tx<'_>, far: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    tx.execute("UPDATE #host_events SET due_at = $2 WHERE due_at > $1", params![far.0, now.0]).map(drop)
 }
 
 /// The host has taken it. If another process has taken it meanwhile for another try, that try decides how it ends.

@@ -1,11 +1,13 @@
 //! Owns imports: an editable copy of a class or a JSON file with its agents, all or nothing.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::flags::CodeAction;
 use super::import_problems::Spot;
 use super::incoming::Incoming;
-use super::super::definition_writes::Origin;
+use super::super::definition_writes::{Origin, Writer};
 use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
@@ -14,7 +16,7 @@ use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::save_with_agents::{Installation, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
-use crate::studio::definitions::{slugs, tools};
+use crate::studio::definitions::{self, slugs, tools};
 
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
@@ -38,6 +40,14 @@ fn slug_of(incoming: &Incoming) -> Result<Option<String>> {
         "" => Ok(None),
         slug if is_slug(slug) => Ok(Some(slug.to_owned())),
         slug => Err(Error::field("slug", format!("slug is none: `{slug}`"))),
+    }
+}
+
+/// The slug of an agent that comes alone; without one it follows from the name.
+fn agent_slug(incoming: &Incoming) -> String {
+    match incoming.text("slug") {
+        "" => slugs::from_name(incoming.text("name"), "agent"),
+        slug => slug.to_owned(),
     }
 }
 
@@ -98,12 +108,13 @@ impl Studio {
             tools::builder_gate(self.config().allow_builder_tools, incoming.definition.get("kind").and_then(Value::as_str))?;
         }
         let writer = self.writer_of(scope, Resource::Agent).await;
-        let needed = self.needed_by(&incoming).await?;
+        let alone = incoming.kind == ClassKind::Agent && self.is_locked(&writer, &agent_slug(&incoming)).await?;
+        let needed = if alone { Vec::new() } else { self.needed_by(&incoming).await? };
         let origin = || Origin { source: "code", template_id: None, class_path: incoming.class_path.clone() };
         let resource = match incoming.kind {
             ClassKind::Workflow => Some(Resource::Workflow),
             ClassKind::Tool => Some(Resource::Tool),
-            ClassKind::Agent => None,
+            ClassKind::Agent => alone.then_some(Resource::Agent),
         };
         let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| at_spot(&incoming.spot, error))? } else { None };
         let wanted = resource.map(|resource| Wanted { resource, id: self.world().clock.id(), body: incoming.body(), slug, origin: origin() });
@@ -111,13 +122,21 @@ impl Studio {
         self.install(installation).await.map_err(|error| at_spot(&incoming.spot, error))
     }
 
+    /// Whether the agent of that slug is a class of the application: nobody can write it, so that an import copies it.
+    async fn is_locked(&self, writer: &Writer, slug: &str) -> Result<bool> {
+        if writer.catalog.of_class(Resource::Agent, slug).is_none() {
+            return Ok(false);
+        }
+        let (tenant, slug) = (Arc::clone(&writer.tenant), slug.to_owned());
+        self.reading(move |tx| Ok(definitions::stored(tx, &tenant, Resource::Agent, &slug)?.is_none())).await
+    }
+
     /// The agents that come along: those of the definition, else those of templates.
     async fn needed_by(&self, incoming: &Incoming) -> Result<Vec<Needed>> {
         let clock = &self.world().clock;
         if incoming.kind == ClassKind::Agent {
             let mut body = incoming.body();
-            let slug = incoming.text("slug");
-            let slug = if slug.is_empty() { slugs::from_name(incoming.text("name"), "agent") } else { slug.to_owned() };
+            let slug = agent_slug(incoming);
             body.insert("slug".into(), slug.as_str().into());
             let origin = Origin { source: "code", template_id: None, class_path: incoming.class_path.clone() };
             return Ok(vec![Needed { slug, made: Some((body, origin)), id: clock.id() }]);

@@ -38,10 +38,10 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// The definition of a class.
+    /// The definition of a class; without a language that of a registered one, which may be of PHP.
     pub(super) fn of_class(found: FoundClass, target: Option<Target>, class_path: Option<String>, spot: Spot) -> Result<Self> {
         let Value::Object(mut definition) = found.definition else { return Err(spot.invalid(["the definition must be a map"])) };
-        if target == Some(Target::Php) {
+        if target.is_none_or(|target| target == Target::Php) {
             with_maps(&mut definition);
         }
         let incoming = Self { kind: found.kind, definition, named: Vec::new(), class_path, spot };

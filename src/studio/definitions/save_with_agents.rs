@@ -114,6 +114,10 @@ impl Installed {
         let agents: Vec<Value> = self.agents.iter().map(Present::to_json).collect();
         match &self.made {
             Some((Resource::Workflow, made, seen)) => json!({"workflow": workflows::show(made, seen.clone()), "agents": agents}),
+            Some((Resource::Agent, made, _)) => {
+                let present = Present { agent: made.clone(), reused: false };
+                json!({"agent": made.show(Resource::Agent), "reused": false, "agents": [present.to_json()]})
+            }
             Some((resource, made, _)) => json!({resource.word(): made.show(*resource), "agents": agents}),
             None => {
                 let first = self.agents.first();
@@ -226,6 +230,9 @@ impl Wanted {
         let mut body = self.body.clone();
         if let (Resource::Workflow, Some(graph)) = (self.resource, body.get_mut("graph")) {
             *graph = settled(graph.take(), agents, &catalog.default_model());
+        }
+        if self.resource == Resource::Agent {
+            fill(&mut body, &catalog.default_model());
         }
         let mut written = Written::read(self.resource, &Value::Object(body), catalog, None)?;
         let seen = settle(tx, &writer.tenant, catalog, self.resource, &mut written)?;

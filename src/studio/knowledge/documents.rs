@@ -110,8 +110,12 @@ pub(super) fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, nam
     table::get(tx, tenant, &base.id, &id)?.ok_or_else(missing)
 }
 
-/// Asks for a document to be read into every edition of its base.
-fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, due: Timestamp) -> Result<(), Refusal> {
+/// Asks for a document to be read into every edition of its base, which is refused when the base was deleted meanwhile.
+fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, (config, due): (&Config, Timestamp)) -> Result<(), Refusal> {
+    if !tx.is_file() {
+        editions::alone(tx, &base.id)?;
+        must_find_base(tx, tenant, &base.id.to_string(), config)?;
+    }
     for edition in editions::for_writing(tx, tenant, &base.id, &base.embedder, &base.language)? {
         readings::ask(tx, &wanted(tenant, base, document, edition.no, due))?;
     }
@@ -249,7 +253,7 @@ impl Studio {
         let made = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let no = table::insert(tx, &tenant, &incoming.row(base.id, id, now), &incoming.bytes)?;
-            ask(tx, &tenant, &base, no, due)?;
+            ask(tx, &tenant, &base, no, (&*config, due))?;
             if key.is_some() {
                 let row = table::by_no(tx, no)?;
                 keep_answer(tx, &tenant, key.as_ref(), now, || row.map_or(Value::Null, |row| show(&row, &config.usage.currency)))?;
@@ -316,7 +320,7 @@ impl Studio {
         let asked = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let document = must_find_document(tx, &tenant, &base, &document)?;
-            ask(tx, &tenant, &base, document.no, due)?;
+            ask(tx, &tenant, &base, document.no, (&*config, due))?;
             Ok((base.id, document.id))
         });
         let (base_id, document) = asked.await?;

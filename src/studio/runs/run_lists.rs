@@ -10,6 +10,7 @@ use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::list::RunFilter;
 use crate::store::runs::list;
+use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::resource::Resource;
 use crate::studio::definitions;
 use crate::studio::facade::{Scope, Studio};
@@ -50,12 +51,13 @@ impl Studio {
     /// A bad cursor; the store.
     pub async fn runs(&self, scope: &Scope, query: RunsQuery) -> Result<WrittenPage> {
         let (tenant, limit, now) = (Arc::clone(&scope.tenant), query.list.limit, self.world().clock.now());
+        let catalog = self.catalog();
         let currency = self.config().usage.currency.clone();
         let after = query.list.after.as_deref().map(str::parse).transpose();
         let after = after.map_err(|_| Error::field("cursor", "cursor is not one that a list gave"))?;
         self.reading(move |tx| {
                 let mut page = WrittenPage::default();
-                if let Some(filter) = filter(tx, &tenant, &query)? {
+                if let Some(filter) = filter(tx, &tenant, &catalog, &query)? {
                     let next = list::list(tx, &tenant, &filter, after, limit, &mut |run| {
                         page.add(|to| RunSummary::of(run, now, &currency).write(to));
                         Ok(())
@@ -105,14 +107,19 @@ impl Studio {
 }
 
 /// The filter of a query; none when it names something that cannot have runs.
-fn filter(tx: &mut crate::store::Tx<'_>, tenant: &str, query: &RunsQuery) -> Result<Option<RunFilter>, crate::studio::reach::Refusal> {
+fn filter(
+    tx: &mut crate::store::Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    query: &RunsQuery,
+) -> Result<Option<RunFilter>, crate::studio::reach::Refusal> {
     let mut entity = None;
     if let Some(name) = &query.entity_id {
         entity = name.parse::<Id>().ok();
         let kinds = [(EntityKind::Agent, Resource::Agent), (EntityKind::Workflow, Resource::Workflow)];
         for (kind, resource) in kinds {
             if entity.is_none() && query.entity_type.is_none_or(|wanted| wanted == kind) {
-                entity = definitions::stored(tx, tenant, resource, name)?.map(|found| found.id);
+                entity = definitions::find(tx, tenant, catalog, resource, name)?.map(|found| found.id);
             }
         }
         if entity.is_none() {

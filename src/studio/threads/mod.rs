@@ -20,6 +20,7 @@ use crate::store::{StoreError, Tx};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::resource::Resource;
+use crate::studio::runs::standing::Standing;
 use crate::studio::runs::summaries::RunSummary;
 use crate::studio::threads::attachments::remove_files;
 use crate::studio::threads::messages::shown_messages;
@@ -175,13 +176,16 @@ impl Studio {
         let (tenant, catalog, id, name) = (scope.tenant.clone(), self.catalog(), id.to_owned(), thread.to_owned());
         self.reading(move |tx| {
             let found = must_find(tx, &tenant, &catalog, resource_of(entity), &id)?;
-            let page = match get(tx, &tenant, &name)? {
-                Some(thread) if thread.entity_id == found.id => shown_messages(tx, &tenant, &thread.id, &query)?,
-                Some(_) | None => Page::default(),
-            };
+            let page = messages_of(tx, &tenant, found.id, &name, &query)?;
             Ok(json!({"thread_id": name, "messages": page.data, "next_cursor": page.next_cursor}))
         })
         .await
+    }
+
+    /// The messages of the thread of a run. Runs outlive their agent or workflow, and so do their threads.
+    pub(crate) async fn messages_around(&self, scope: &Scope, run: &Standing, query: ListQuery) -> Result<Page> {
+        let (tenant, entity, thread) = (scope.tenant.clone(), run.entity_id, run.thread.to_string());
+        self.reading(move |tx| messages_of(tx, &tenant, entity, &thread, &query)).await
     }
 
     /// The runs on a thread, newest first.
@@ -207,6 +211,14 @@ impl Studio {
             Ok(page)
         })
         .await
+    }
+}
+
+/// A page of the messages of a thread; none when the thread is another entity's.
+fn messages_of(tx: &mut Tx<'_>, tenant: &str, entity: Id, thread: &str, query: &ListQuery) -> Result<Page, Refusal> {
+    match get(tx, tenant, thread)? {
+        Some(thread) if thread.entity_id == entity => shown_messages(tx, tenant, &thread.id, query),
+        Some(_) | None => Ok(Page::default()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What AG-UI clients post, and what they are told.
 
 use serde_json::{Value, json};
-use wfstudio::studio::RunsQuery;
+use wfstudio::studio::{Resource, RunsQuery};
 
 use super::{agent, asked, input, payer, pays, post, read_until};
 use crate::support::story::Story;
@@ -218,4 +218,25 @@ async fn failures_end_with_an_error() {
     let failed = post(&story, &format!("/agents/{agent}/stream/agui"), input("chat", "r1", "fail")).await;
     assert_eq!(failed.types(), "RUN_STARTED MESSAGES_SNAPSHOT RUN_ERROR");
     assert_eq!(failed.find("RUN_ERROR")["code"], "provider_auth");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_goes_on_after_its_agent_was_deleted() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let path = format!("/agents/{agent}/stream/agui");
+    post(&story, &path, input("chat", "r1", "hi")).await;
+    let asked = post(&story, &path, input("chat", "r2", "pay")).await;
+    let run = asked.frames().iter().find_map(|frame| frame["value"]["trace_id"].as_str().map(str::to_owned)).expect("a run");
+    let (bench, scope) = (&story.bench, &story.bench.scope);
+    bench.studio.delete(scope, Resource::Agent, &agent, &json!({}), None, false).await.expect("deleted");
+    let mut body = input("chat", "r3", "pay");
+    let interrupt = asked.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
+    body["resume"] = json!([{"interruptId": interrupt, "status": "resolved", "payload": {"approval": "approve"}}]);
+    let done = post(&story, &format!("/workflows/traces/{run}/resume/agui"), body).await;
+    assert_eq!(story.hands.calls(), ["pay {\"sum\":5}", "pay {\"sum\":7}"]);
+    assert_eq!(done.status, 200, "who did it is told so: {}", done.text);
+    assert_eq!(done.find("RUN_FINISHED")["outcome"], json!({"type": "success"}));
+    let said: Vec<Value> = done.find("MESSAGES_SNAPSHOT")["messages"].as_array().expect("messages").iter().map(|one| one["content"].clone()).collect();
+    assert_eq!(said[..3], [json!("hi"), json!("Hello."), json!("pay")], "its thread is there");
 }

@@ -1,10 +1,53 @@
 //! Conversations whatever the protocol: two posts at once, restarts, tenants, readers who leave.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use wfstudio::Studio;
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::{Options, Scope};
 
 use super::{agent, asked, chat, input, pays, post, read_until, user, whole};
 use crate::support::story::Story;
+use crate::support::{Bench, config};
+
+/// A wall clock that goes so far ahead.
+#[derive(Default)]
+struct Ahead(AtomicI64, SystemClock);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.1.now().0 + self.0.load(Ordering::SeqCst))
+    }
+
+    fn id(&self) -> Id {
+        self.1.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.1.random(into);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_one_also_after_the_clock_went_back() {
+    let clock = Arc::new(Ahead::default());
+    let options = Options { clock: Some(Arc::<Ahead>::clone(&clock)), ..Options::default() };
+    let studio = Studio::open_with(config(json!({}), ":memory:"), options).expect("a studio");
+    let story = Story::of(Bench { studio, scope: Scope::default() });
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+    let path = format!("/workflows/{workflow}/stream/vercel");
+    for (ahead, name) in [(3_600_000, "Ada"), (0, "Bob")] {
+        clock.0.store(ahead, Ordering::SeqCst);
+        let paused = post(&story, &path, chat("one", json!([user("hi")]))).await;
+        assert_eq!(paused.said(), "Name?", "{}", paused.text);
+        let done = post(&story, &path, chat("one", json!([user("hi"), user(name)]))).await;
+        assert_eq!(done.said(), format!("Hello {name}"), "{}", done.text);
+    }
+}
 
 #[tokio::test]
 async fn of_two_posts_on_one_chat_one_is_busy() {

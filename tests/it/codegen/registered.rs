@@ -49,6 +49,9 @@ async fn a_registered_class_is_listed_run_and_locked_whatever_is_switched_off() 
     let trace = desk.bench.trace(&run.run.to_string()).await;
     assert_eq!(trace["trace"]["status"], "completed", "{trace}");
     assert!(trace.to_string().contains("You said: Hello"), "{trace}");
+    for query in ["entity_id=greeting", "entity_id=GREETING&entity_type=workflow"] {
+        assert_eq!(desk.get(&format!("/api/runs?{query}")).await.1["data"].as_array().map(Vec::len), Some(1), "{query}");
+    }
     // A slug is taken; a stored definition of that slug would have gone first.
     let made = desk.make("/api/workflows", json!({"name": "Greeting"})).await;
     assert_eq!(made["slug"], "greeting-1");
@@ -71,6 +74,34 @@ async fn an_import_makes_an_editable_copy_of_it() {
     assert_eq!((&made["agents"][0]["slug"], &made["agents"][0]["reused"]), (&json!("greeter"), &json!(false)));
     let (status, _) = desk.sent("", "PATCH", "/api/workflows/greeting-1", Some(&json!({"name": "Mine"}))).await;
     assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn an_import_of_a_registered_agent_is_an_editable_copy_too() {
+    let desk = Desk::new();
+    let helper = json!({"name": "Helper", "instructions": "Help.", "provider": "script", "model": "echo"});
+    desk.bench.studio.register_class("App\\Helper", helper).expect("registered");
+    let (status, made) = desk.post("/api/codegen/import", json!({"ref": "class:App\\Helper"})).await;
+    let copy = &made["agent"];
+    assert_eq!((status, &copy["slug"], &copy["locked"]), (201, &json!("helper-1"), &json!(false)), "{made}");
+    assert_eq!((&copy["source"], &copy["class_path"]), (&json!("code"), &json!("App\\Helper")));
+    assert_eq!((&made["reused"], &made["agents"]), (&json!(false), &json!([{"id": copy["id"], "slug": "helper-1", "reused": false}])));
+    let (status, _) = desk.sent("", "PATCH", "/api/agents/helper-1", Some(&json!({"name": "Mine"}))).await;
+    assert_eq!(status, 200);
+    assert_eq!(desk.get("/api/agents/helper").await.1["locked"], true);
+}
+
+#[tokio::test]
+async fn an_empty_map_of_php_is_one_also_when_its_class_is_registered() {
+    let desk = Desk::new();
+    let mut greeting = Greeting::definition();
+    greeting["metadata"] = json!([]);
+    greeting["graph"]["nodes"][0]["data"] = json!([]);
+    greeting["agents"]["greeter"]["parameters"] = json!([]);
+    desk.bench.studio.register_class("App\\Greeting", greeting).expect("registered");
+    let run = desk.bench.start("greeting", json!({"message": "Hello"})).await;
+    desk.bench.events_text(&run).await;
+    assert_eq!(desk.bench.trace(&run.run.to_string()).await["trace"]["status"], "completed");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 use wfstudio::Kind;
-use wfstudio::studio::ListQuery;
+use wfstudio::studio::{ListQuery, Resource};
 
 use super::{bench, three};
 use crate::support::Bench;
@@ -128,4 +128,26 @@ async fn documents_wait_for_the_worker_and_are_read_by_it() {
     let base = idle.base(json!({})).await;
     let made = idle.add(&base, "refunds", super::REFUNDS).await;
     assert_eq!((&made["status"], &made["chunk_count"]), (&json!("pending"), &json!(0)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_document_that_comes_while_its_base_is_deleted_leaves_nothing_behind() {
+    let bench = Bench::new(json!({"worker": {"in_process": false}}));
+    for round in 0..30 {
+        let base = bench.base(json!({"name": format!("Base {round}")})).await;
+        let adding = (0..6).map(|n| {
+            let (studio, scope, base) = (bench.studio.clone(), bench.scope.clone(), base.clone());
+            let body = json!({"name": format!("{n}.md"), "text": "Refunds take ten days."});
+            tokio::spawn(async move { studio.add_text(&scope, &base, &body).await.err().map(|error| error.kind) })
+        });
+        let adding: Vec<_> = adding.collect();
+        bench.studio.delete(&bench.scope, Resource::KnowledgeBase, &base, &json!({}), None, false).await.expect("deleted");
+        for added in adding {
+            let refused = added.await.expect("no panic");
+            assert!(refused.is_none_or(|kind| kind == Kind::NotFound), "{refused:?}");
+        }
+        let id = base.parse().expect("an id");
+        let left = bench.studio.world().store.read(move |tx| wfstudio::store::knowledge::documents::numbers(tx, "", &id)).await;
+        assert!(left.expect("read").is_empty(), "round {round}");
+    }
 }

@@ -97,3 +97,16 @@ async fn many_chunks_are_ranked_exactly() {
     assert!(content.contains("Entry123 "), "{found}");
     assert_eq!(bench.ask(&base, json!({"query": "topic5", "top_k": 100, "mode": "text"})).await["chunk_count"].as_u64().map(|n| n >= 10), Some(true));
 }
+
+#[tokio::test]
+async fn words_of_what_is_not_searched_hide_nothing() {
+    let bench = bench(json!({"worker": {"in_process": false}}));
+    let base = bench.base(json!({"chunking": {"max_words": 3, "overlap_words": 0}})).await;
+    bench.add_with(&base, json!({"name": "one", "text": "One refund.", "metadata": {"lang": "en"}})).await;
+    let many = bench.add(&base, "many", &"Refund refund refund. ".repeat(5_100)).await;
+    assert_eq!(many["status"], json!("completed"), "{many}");
+    let asked = json!({"query": "refund", "mode": "text", "filter": {"lang": "en"}});
+    assert_eq!(bench.names(&base, asked).await, ["one 0.00"], "a filter leaves the others out");
+    bench.studio.delete_document(&bench.scope, &base, many["id"].as_str().expect("an id")).await.expect("deleted");
+    assert_eq!(bench.names(&base, json!({"query": "refund", "mode": "text"})).await, ["one 0.00"], "nobody has removed the words yet");
+}

@@ -205,3 +205,21 @@ async fn a_file_that_cannot_be_read_at_the_moment_is_not_told_as_missing() {
         assert!(spans(&trace).is_empty(), "{name}: no model was asked: {trace:#}");
     }
 }
+
+#[tokio::test]
+async fn a_thread_that_has_the_id_of_a_run_takes_none_of_its_files_along() {
+    let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    let file = upload(&story, "a.txt", b"Kept.".to_vec()).await;
+    let run = story.run_with("start -> human_1 -> agent_1{provider: script, model: m} -> stop", json!({"message": "look", "attachments": [file]})).await;
+    let (studio, scope) = (&story.bench.studio, &story.bench.scope);
+    let own = story.trace(&run.id).await["trace"]["thread_id"].as_str().expect("a thread").to_owned();
+    studio.delete_thread(scope, &own).await.expect("deleted; the run keeps its file");
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m"})).await;
+    story.chat(&agent, json!({"message": "hi", "thread_id": run.id})).await;
+    studio.delete_thread(scope, &run.id).await.expect("deleted");
+    let kept = studio.attachment(scope, file["storage_key"].as_str().expect("a key")).await.expect("the run refers to it");
+    assert_eq!(kept.bytes, "Kept.");
+    studio.cancel(scope, &run.id).await.expect("cancelled");
+    studio.delete_run(scope, &run.id).await.expect("deleted");
+    assert!(studio.attachment(scope, file["storage_key"].as_str().expect("a key")).await.is_err(), "it goes with the last that refers to it");
+}

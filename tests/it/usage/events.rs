@@ -101,6 +101,18 @@ async fn a_host_that_refuses_is_told_again_later() {
     nothing_is_left(&bench).await;
 }
 
+#[tokio::test]
+async fn what_ended_while_the_clock_was_ahead_is_told_when_it_is_right_again() {
+    let hands = Hands::at("2029-11-20T10:00:00Z");
+    let bench = at(&hands, settings());
+    let workflow = bench.workflow(chain(&[llm("a", "m")])).await;
+    let run = run(&bench, &workflow).await;
+    hands.set("2026-11-20T10:00:00Z");
+    let mut told = bill(&bench.studio, 0);
+    assert_eq!(next(&mut told).await["run"], json!(run));
+    nothing_is_left(&bench).await;
+}
+
 /// Goes to the last millisecond before the next try, once the failure of the last one is stored.
 async fn wait_until_due(bench: &Bench, hands: &Hands, wait: i64) {
     use wfstudio::clock::Clock as _;
