@@ -173,28 +173,50 @@ fn filled(value: &Value) -> Value {
         let value = given.get(key).filter(|value| !value.is_null()).cloned();
         graph.insert(key.to_owned(), value.unwrap_or(default));
     }
-    for node in graph.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
-        fill(node, "position", || json!({"x": 0, "y": 0}));
-        fill(node, "data", || json!({}));
+    fill_numbers(&mut graph, "viewport", &[("x", 0), ("y", 0), ("zoom", 1)]);
+    for list in ["nodes", "annotations"] {
+        for node in graph.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+            fill(node, "position", || json!({"x": 0, "y": 0}));
+            fill_numbers(node, "position", &[("x", 0), ("y", 0)]);
+            fill(node, "data", || json!({}));
+            if list == "annotations" {
+                fill(node, "type", || json!(NodeKind::Note.as_str()));
+            }
+        }
     }
-    let edges = graph.get_mut("edges").and_then(Value::as_array_mut);
-    fill_edges(edges.map_or(&mut [], Vec::as_mut_slice));
+    for (list, prefix) in [("edges", "e"), ("annotations", "note_")] {
+        fill_ids(graph.get_mut(list).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice), prefix);
+    }
+    let mut edges = graph.get_mut("edges").and_then(Value::as_array_mut);
+    for edge in edges.iter_mut().flat_map(|edges| edges.iter_mut()).filter_map(Value::as_object_mut) {
+        fill(edge, "sourceHandle", || json!(DEFAULT_HANDLE));
+        fill(edge, "targetHandle", || json!(DEFAULT_HANDLE));
+    }
     Value::Object(graph)
 }
 
-fn fill_edges(edges: &mut [Value]) {
-    let mut used: HashSet<String> = edges.iter().filter_map(|edge| text(edge, "id")).map(str::to_owned).collect();
+/// Gives an id to those that have none.
+fn fill_ids(items: &mut [Value], prefix: &str) {
+    let mut used: HashSet<String> = items.iter().filter_map(|item| text(item, "id")).map(str::to_owned).collect();
     let mut next = 0;
-    for edge in edges.iter_mut().filter_map(Value::as_object_mut) {
-        fill(edge, "id", || {
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        fill(item, "id", || {
             let id = std::iter::repeat_with(|| {
                 next += 1;
-                format!("e{next}")
+                format!("{prefix}{next}")
             });
             json!(id.into_iter().find(|id| used.insert(id.clone())))
         });
-        fill(edge, "sourceHandle", || json!(DEFAULT_HANDLE));
-        fill(edge, "targetHandle", || json!(DEFAULT_HANDLE));
+    }
+}
+
+/// The numbers of a place, where there are none.
+fn fill_numbers(fields: &mut Map<String, Value>, key: &str, defaults: &[(&str, i64)]) {
+    let Some(place) = fields.get_mut(key).and_then(Value::as_object_mut) else { return };
+    for (name, number) in defaults {
+        if !place.get(*name).is_some_and(Value::is_number) {
+            place.insert((*name).to_owned(), json!(number));
+        }
     }
 }
 
@@ -215,7 +237,7 @@ mod tests {
             {"id": "stop", "type": "stop", "data": {"reply": "x", "own": [1]}, "title": " End ", "extra": true},
             {"id": "n", "type": "note", "data": {"text": "hi"}}],
             "edges": [{"source": "start", "target": "stop", "sourceHandle": null}, {"id": "e1", "source": "start", "target": "stop", "sourceHandle": "x"}],
-            "annotations": [{"id": "a", "type": "note"}]});
+            "annotations": [{"id": "a", "type": "note"}, {"data": {"text": "x"}, "position": {"x": 1.5}}], "viewport": {"zoom": 2}});
         let graph = Graph::parse(&given).unwrap();
         assert_eq!(graph.nodes[1].title.as_deref(), Some("End"));
         assert_eq!(graph.nodes[1].label(), "End");
@@ -227,7 +249,9 @@ mod tests {
         );
         assert_eq!(json["nodes"][1]["data"], json!({"reply": "x", "own": [1]}));
         assert_eq!((&json["nodes"][1]["extra"], &json["nodes"][0]["data"]), (&json!(true), &json!({})));
-        assert_eq!((&json["annotations"][0]["id"], &json["viewport"]), (&json!("a"), &json!({"x": 0, "y": 0, "zoom": 1})));
+        let note = json!({"data": {"text": "x"}, "position": {"x": 1.5, "y": 0}, "type": "note", "id": "note_1"});
+        assert_eq!((&json["annotations"][0]["id"], &json["annotations"][1]), (&json!("a"), &note));
+        assert_eq!(json["viewport"], json!({"zoom": 2, "x": 0, "y": 0}));
     }
 
     #[test]

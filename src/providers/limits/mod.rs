@@ -187,11 +187,12 @@ impl Gate {
         let since = Instant::now();
         let until = since + self.patience;
         loop {
+            // Asked before the look: a rest that ends between both is over when the look comes, and one that begins between them wakes this call.
+            let rest = self.rests_until(key);
             let next = match waiting.look() {
                 Ok(pass) => return Ok(Passed { pass, waited: since.elapsed() }),
                 Err(next) => next,
             };
-            let rest = self.rests_until(key);
             let rests = rest.is_some_and(|end| end > until);
             if rests || Instant::now() >= until {
                 return Err((self.too_long(key.filter(|_| rests)), since.elapsed()));
@@ -268,7 +269,15 @@ impl Gate {
 
     /// The first in the line whose key does not rest.
     fn first(&self, room: &Room) -> Option<Arc<Place>> {
-        room.line.first(|key| self.rests_until(key).is_some()).cloned()
+        // Most of a line have the same key: it is asked for once. A call without a key never rests.
+        let mut last = (None, false);
+        let rests = |key: Option<Key>| {
+            if last.0 != key {
+                last = (key, self.rests_until(key).is_some());
+            }
+            last.1
+        };
+        room.line.first(rests).cloned()
     }
 
     /// Lets calls go that may; when the first of the others may, as far as time alone decides.

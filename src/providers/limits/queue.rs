@@ -73,7 +73,7 @@ impl Line {
     }
 
     /// The first whose key does not rest.
-    pub(super) fn first(&self, rests: impl Fn(Option<Key>) -> bool) -> Option<&Arc<Place>> {
+    pub(super) fn first(&self, mut rests: impl FnMut(Option<Key>) -> bool) -> Option<&Arc<Place>> {
         self.groups.iter().find(|((_, key), _)| !rests(*key)).and_then(|(_, waiting)| waiting.front())
     }
 

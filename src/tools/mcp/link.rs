@@ -114,6 +114,8 @@ impl Link {
                 Ok(live) => live,
                 Err(fault) => return ToolReply::undone(fault),
             };
+            // From here on, also between the list and the call: one that is not let in meanwhile does not end the connection.
+            let _request = live.request();
             // Headers that repeat arguments are made from the list.
             if live.known().is_none() {
                 let _called_without = live.tools().await;

@@ -82,7 +82,7 @@ pub(super) struct Live {
 }
 
 /// As long as a request is under way.
-struct Request<'a>(&'a watch::Sender<usize>);
+pub(super) struct Request<'a>(&'a watch::Sender<usize>);
 
 impl<'a> Request<'a> {
     fn new(requests: &'a watch::Sender<usize>) -> Self {
@@ -223,10 +223,15 @@ impl Live {
         Ok((tools.into(), ttl))
     }
 
+    /// A request is under way from now on: until this is dropped, whoever gives the connection up lets it stand.
+    pub(super) fn request(&self) -> Request<'_> {
+        Request::new(&self.requests)
+    }
+
     /// Calls a tool. If the future is dropped, the server receives a cancellation.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, CallError> {
-        let (_underway, _open) = (Request::new(&self.requests), self.client.open(call));
+        let _open = self.client.open(call);
         let mut params = call.params();
         for _ in 0..ROUNDS {
             match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.call_error(problem))? {

@@ -221,7 +221,10 @@ async function reopened(walk, context) {
         walk.finding('conflict', `opened again, ${flow.mark} asks about another hand, and there is none`);
         return 'a conflict with oneself';
       }
-      if (!now?.ready) return `opened again, ${flow.mark} does not open`;
+      if (!now?.ready) {
+        await again(tab);
+        return `opened again, ${flow.mark} does not open`;
+      }
       const otherwise = shows(flow, now);
       if (otherwise) return `opened again, the page ${otherwise}`;
       const kept = await stored(walk.world, flow.id);

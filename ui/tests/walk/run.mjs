@@ -2,6 +2,7 @@
  * Walks by chance through two tabs of the studio. SEED repeats one walk, STEPS or SECONDS say how long, LENGTH how many steps a walk has.
  * PROGRAM is the example host, DIST a folder with other pages than its own, SHOTS a folder for pictures. ONLY names the deeds that are done,
  * IGNORE the kinds of findings that are not counted; GO_ON=1 goes on after one, SHRINK says for how many seconds steps are dropped, TELL=1 tells all.
+ * With AGAIN=n a finding counts if one of n further walks with its seed finds it too; one that does not come again is told.
  * ABREAST says how many walks go beside each other in one browser, PACE by how much the waits of pages, line and models are shortened.
  */
 import { launch } from '../e2e/browser.mjs';
@@ -57,6 +58,15 @@ async function borrow() {
   return { browser: await mine.at, back: async () => void (--mine.open === 0 && mine !== browser && (await (await mine.at).close())) };
 }
 
+async function comesAgain(options, found) {
+  const times = Number(env.AGAIN ?? 0);
+  for (let n = 0; n < times; n++) {
+    const again = await play({ ...options, over: () => false, picture: null });
+    if (again.findings.some((f) => f.kind === found.findings[0].kind)) return true;
+  }
+  return times === 0;
+}
+
 async function oneWalk(host, line) {
   const mine = seed++;
   const { browser, back } = await borrow();
@@ -70,6 +80,8 @@ async function oneWalk(host, line) {
   if (!result.findings.length) {
     lines.push(`SEED=${mine}: ${result.did} steps`);
     if (Date.now() - spoken > 60_000) lines.push(`  ${steps} in ${Math.round((spoken = Date.now()) / 1000 - began / 1000)} s`);
+  } else if (!(await comesAgain(options, result))) {
+    notes.set(`SEED=${mine}, not found again: ${result.findings[0].kind}: ${result.findings[0].text}`, 1);
   } else {
     wrong.push(mine);
     lines.push(`✗ SEED=${mine}, after ${result.findings[0].at} steps, ${Math.round((Date.now() - began) / 1000)} s`);

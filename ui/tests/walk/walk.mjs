@@ -107,7 +107,10 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
   const world = await makeWorld(host.base);
   const walk = begin({ world, host, line, seed, ignore, pace });
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 0.5, reducedMotion: 'reduce' });
-  await context.addInitScript(() => localStorage.setItem('studio.locale', 'en'));
+  await context.addInitScript(() => {
+    // A page of the browser's own, such as the one that says that nobody answers, has no storage.
+    if (location.protocol.startsWith('http')) localStorage.setItem('studio.locale', 'en');
+  });
   await context.addInitScript(pulse, { pace, words: WORDS });
   let did = 0;
   try {

