@@ -74,10 +74,11 @@ impl World {
             if open.iter().any(|at| status(at) == "running") {
                 self.lapse().await;
                 self.take_over(last).await?;
-                let stuck: Vec<usize> = open.iter().copied().filter(|at| self.facts[*at].spoiled && status(at) == "running").collect();
-                for at in stuck {
-                    self.give_up_spoiled(at, last).await?;
-                }
+            }
+            // Also one that was driven from memory to a pause while its log was lost: its answer cannot be taken.
+            let stuck: Vec<usize> = open.iter().copied().filter(|at| self.facts[*at].spoiled && goes_on(&status(at))).collect();
+            for at in stuck {
+                self.give_up_spoiled(at, last).await?;
             }
             if open.iter().any(|at| status(at) == "queued") && self.steps.is_empty() {
                 // A clock that went back may have left jobs for later.
@@ -98,7 +99,7 @@ impl World {
     /// A run whose log cannot be read: it must come to rest, at least when it is cancelled.
     async fn give_up_spoiled(&mut self, at: usize, engine: u64) -> Result<(), Fault> {
         let before = self.row(at).await.map(|row| row.status);
-        if before.as_deref() != Some("running") {
+        if !before.as_deref().is_some_and(goes_on) {
             return Ok(());
         }
         let (_, studio) = self.studio(engine);
@@ -112,13 +113,13 @@ impl World {
         // Another engine may have taken it just now, and be about to end it.
         let asked = Moment::now();
         let mut after = self.row(at).await.map(|row| row.status);
-        while after.as_deref() == Some("running") && asked.elapsed() < Duration::from_secs(2) {
+        while after.as_deref().is_some_and(goes_on) && asked.elapsed() < Duration::from_secs(2) {
             tokio::time::sleep(Duration::from_millis(5)).await;
             after = self.row(at).await.map(|row| row.status);
         }
-        if after.as_deref() == Some("running") {
+        if let Some(status) = after.filter(|status| goes_on(status)) {
             let told = cancelled.map_or_else(|error| error.message, |(_, status)| status.as_str().to_owned());
-            return self.fault("unreadable", format!("{} cannot be read, stays running, and a cancel is answered: {told}", self.facts[at].marker));
+            return self.fault("unreadable", format!("{} cannot be read, stays {status}, and a cancel is answered: {told}", self.facts[at].marker));
         }
         Ok(())
     }
@@ -368,4 +369,9 @@ fn serials(value: &Value) -> Vec<String> {
         }
     }
     found
+}
+
+/// It runs, or waits for a person.
+fn goes_on(status: &str) -> bool {
+    matches!(status, "running" | "awaiting_input" | "awaiting_tool_approval")
 }
