@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 features=${STUDIO_FEATURES:-header,bindgen}
 
-messages=$(cargo build --quiet --lib --bin uniffi-bindgen --features "$features" --message-format=json)
+messages=$(cargo build --quiet --lib --examples --bin uniffi-bindgen --features "$features" --message-format=json)
 out=$(printf '%s\n' "$messages" | sed -n 's/.*"reason":"build-script-executed","package_id":"[^"]*wfstudio[#@][^"]*".*"out_dir":"\([^"]*\)".*/\1/p' | tail -n 1)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

@@ -28,7 +28,7 @@ json.dump(config, open(sys.argv[1] + "/config.json", "w"))
 END
 
 if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
-    "${CARGO:-cargo}" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --example axum
+    scripts/test-library.sh
     export WFSTUDIO_LIBRARY=$target/debug/libwfstudio.so
 fi
 # The example host in Rust, or the conformance host of another language, which is told by headers who asks.
@@ -37,7 +37,7 @@ host() { # language, port
     local told=(env PORT="$2" DATABASE="$place/studio.sqlite" CONFIG="$place/config.json" WFSTUDIO_LIBRARY="$WFSTUDIO_LIBRARY")
     case $1 in
         rust)
-            "${CARGO:-cargo}" build --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --example axum
+            [ -x "$target/debug/examples/axum" ] || scripts/test-library.sh
             start rust "$target/debug/examples/axum" --port "$2" --config tests/adapters/config.json --database "$place/studio.sqlite"
             ;;
         node)

@@ -27,7 +27,7 @@ if [ "${STUDIO_SANITIZE:-}" ]; then
     # Library and program both register the globals of SQLite.
     export ASAN_OPTIONS=detect_odr_violation=0
 else
-    cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+    scripts/test-library.sh
     cp "$target/debug/libwfstudio.so" "$work/libwfstudio.so.1"
 fi
 ln -sf libwfstudio.so.1 "$work/libwfstudio.so"

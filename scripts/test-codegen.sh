@@ -14,7 +14,7 @@ features=${STUDIO_FEATURES:-header,bindgen}
 rm -rf "$files"
 mkdir -p "$files"
 
-cargo build --quiet --lib --features "$features"
+scripts/test-library.sh
 STUDIO_CODEGEN_FILES=$files cargo test --quiet --features "$features" --test it codegen::checkers -- --ignored >/dev/null
 
 # Compares `{class: definition}` on stdin with what was exported.

@@ -6,7 +6,7 @@ root=$PWD
 target=${CARGO_TARGET_DIR:-target}
 library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
 scripts/prepare.sh test
-[ -f "$library" ] || cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+[ -f "$library" ] || scripts/test-library.sh
 command -v g++ >/dev/null && [ -f /usr/include/microhttpd.h ] || scripts/debian.sh g++ libmicrohttpd-dev
 say() { printf '== %s\n' "$*"; }
 

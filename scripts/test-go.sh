@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 target=${CARGO_TARGET_DIR:-target}
 library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
-[ -f "$library" ] || { scripts/prepare.sh test; cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"; }
+[ -f "$library" ] || { scripts/prepare.sh test; scripts/test-library.sh; }
 WFSTUDIO_LIBRARY=$(cd "$(dirname "$library")" && pwd)/$(basename "$library")
 export WFSTUDIO_LIBRARY
 command -v go >/dev/null || scripts/debian.sh golang-go

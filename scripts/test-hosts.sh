@@ -10,7 +10,7 @@ languages=("$@")
 [ ${#languages[@]} -gt 0 ] || languages=(cpp go ruby php node csharp client)
 if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
     scripts/prepare.sh test
-    cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+    scripts/test-library.sh
     WFSTUDIO_LIBRARY=$(realpath "$target/debug/libwfstudio.so")
 fi
 export WFSTUDIO_LIBRARY

@@ -9,7 +9,7 @@ target=${CARGO_TARGET_DIR:-target}
 
 if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
     scripts/prepare.sh test
-    cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+    scripts/test-library.sh
     WFSTUDIO_LIBRARY=$(cd "$target" && pwd)/debug/libwfstudio.so
 fi
 export WFSTUDIO_LIBRARY PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1

@@ -10,7 +10,7 @@ languages=("$@")
 read -ra suites <<<"${SUITES:-silent load exits race forks cost}"
 if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
     scripts/prepare.sh test
-    cargo build --quiet --lib --example conformance --features "${STUDIO_FEATURES:-header,bindgen}"
+    scripts/test-library.sh
     WFSTUDIO_LIBRARY=$target/debug/libwfstudio.so
 fi
 WFSTUDIO_LIBRARY=$(realpath "$WFSTUDIO_LIBRARY")

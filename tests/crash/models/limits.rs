@@ -20,12 +20,16 @@ const ALL: [&str; 5] = ["one", "two", "three", "four", "five"];
 
 /// A server that takes its time for every answer, and never answers the requests of these numbers.
 fn slow(held: &Arc<[AtomicUsize; 2]>) -> Server {
+    slow_for(held, 15)
+}
+
+fn slow_for(held: &Arc<[AtomicUsize; 2]>, takes_ms: u64) -> Server {
     let held = Arc::clone(held);
     Server::start(move |_, number| {
         if held.iter().any(|one| one.load(Ordering::SeqCst) == number) {
             return Reply::nothing();
         }
-        Reply { takes: Duration::from_millis(15), ..Reply::says("At last.") }
+        Reply { takes: Duration::from_millis(takes_ms), ..Reply::says("At last.") }
     })
 }
 
@@ -62,7 +66,8 @@ fn under_way(server: &Server, who: &[&str]) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_waited_are_made_once_and_one_after_another() {
     let held = Arc::new([AtomicUsize::new(2), AtomicUsize::new(0)]);
-    let server = slow(&held);
+    // Longer than a busy machine needs to begin the next call, so that calls do wait.
+    let server = slow_for(&held, 150);
     let stage = Stage::set(server.settings(), one_at_once(), echo()).await;
     let (mut program, runs) = waiting(&stage, &server, &ALL).await;
     let cut = server.asked()[1].clone();
