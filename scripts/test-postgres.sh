@@ -79,7 +79,7 @@ suite --test crash -- --ignored server::
 say "the Rust suites"
 suite --lib --test it --test crash
 say "forks"
-"${cargo[@]}" build --quiet --lib ${features:+--features "$features"}
+STUDIO_FEATURES=$features scripts/test-library.sh
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 ln -sf libwfstudio.so "$target/debug/libwfstudio.so.1" # what programs ask for by name
 gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pedantic -g -Iinclude -Itests/c tests/c/fork.c -o "$target/debug/fork-on-server" -L"$target/debug" -lwfstudio -lpthread
