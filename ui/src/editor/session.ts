@@ -80,9 +80,11 @@ export class DocumentSession {
       if (performance.now() - began > 50) workflow = await readWorkflow(workflow.id);
     }
     const { writing } = this;
-    await this.load(workflow);
-    // Whoever wrote left meanwhile, and may have sent more.
-    if (!writing && this.writing) await this.reload();
+    await this.queue.add(async () => {
+      // Whoever wrote left meanwhile, and may have sent more.
+      if (!writing && this.writing) workflow = await readWorkflow(workflow.id);
+      await this.load(workflow);
+    });
   }
 
   /** Called after every command that changed the document. */
@@ -194,7 +196,9 @@ export class DocumentSession {
     for (const undo of this.undo) undo();
     clearTimeout(this.timer);
     const close = (): void => this.writer?.close();
-    this.flush().then(close, close);
+    // What never came was not edited: nobody waits for it.
+    if (this.final.workflow) this.flush().then(close, close);
+    else close();
   }
 
   private state(): EditorState {
@@ -239,12 +243,18 @@ export class DocumentSession {
     if (mine) this.schedule(0);
   }
 
+  /** This tab writes from now on, and begins with what the one before has left. Nothing is edited until that is here, and nothing of it is loaded twice. */
   private reload(): Promise<void> {
     return this.queue.add(async () => {
+      if (!this.here || this.writing) return;
       const { workflow } = this.state();
-      if (!this.here) return;
       this.writing = true;
-      if (workflow) await this.load(await readWorkflow(workflow.id));
+      try {
+        if (workflow) await this.load(await readWorkflow(workflow.id));
+      } catch (error) {
+        this.writing = false;
+        throw error;
+      }
     });
   }
 

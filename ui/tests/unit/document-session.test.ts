@@ -479,4 +479,28 @@ describe('one writer among tabs', () => {
     expect([useEditor.getState().readOnly, shown(), useEditor.getState().draftRevision]).toEqual([null, 7, 7]);
     session.dispose();
   });
+
+  it('is not edited before what the other one sent last is there, and keeps what is typed from then on', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    server.hold = (asked) => asked.path.endsWith('/draft');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    other.close();
+    await pass(50);
+    // The page has come; what the other tab left is still asked for.
+    server.held.splice(0, 1).forEach((go) => go());
+    await pass(50);
+    move(1);
+    const typed = shown() === 1;
+    server.let();
+    await pass(50);
+    await opened;
+    expect([typed, shown()]).toEqual([false, 0]);
+    await Promise.all([session.takeOver(), session.takeOver().then(() => undefined), pass(10).then(() => move(2)), pass(60)]);
+    expect(shown()).toBe(2);
+    session.dispose();
+  });
 });
