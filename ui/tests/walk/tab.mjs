@@ -70,7 +70,10 @@ const LESSONS = {
     tab.answered.push(at);
   },
   say(walk, tab, { id, text, thread, held }) {
-    const meant = { message: text, kind: 'chat', id, thread, held };
+    const unnamed = thread === null && held === null;
+    if (!unnamed) tab.began = null;
+    else if (tab.began?.id !== id) tab.began = { id, at: Date.now() };
+    const meant = { message: text, kind: 'chat', id, thread, held, began: tab.began?.at };
     walk.meant.set(text, meant);
     judge(walk, text);
   },
@@ -86,10 +89,14 @@ function judge(walk, message) {
   if (!meant || !sent) return;
   if (meant.id !== sent.id)
     walk.finding(meant.kind === 'run' ? 'another run' : 'another thread', `“${message}” was written at ${meant.id}, sent to ${sent.id}`);
-  // A session that has just got its id may be told it before the address is.
-  if (meant.kind === 'chat' && sent.thread !== meant.thread && !(meant.thread === null && sent.thread === meant.held))
+  // A session that has just got its id may be told it before the address is; one that has none yet gets it by its first message.
+  const own = meant.thread === null && (sent.thread === meant.held || (meant.began && bornAt(sent.thread) > meant.began - 5000));
+  if (meant.kind === 'chat' && sent.thread !== meant.thread && !own)
     walk.finding('another thread', `“${message}” was written under ${meant.thread}, sent to ${sent.thread}`);
 }
+
+/** The time in an id of version 7. */
+const bornAt = (id) => parseInt(id.replace('-', '').slice(0, 12), 16);
 
 /** What was resumed is what was answered. */
 export async function judgeAnswers(walk, tab) {
