@@ -6,7 +6,7 @@ use wfstudio::model::sketch;
 use wfstudio::model::state::State;
 use wfstudio::model::template_text::Template;
 
-use crate::trial::{STACK, trial};
+use crate::trial::{STACK, each, trial, trials};
 
 /// A state of about 4 MiB, the default of `limits.state_kb`.
 fn large() -> State {
@@ -25,7 +25,8 @@ fn evaluate(expression: &str) {
 
 #[test]
 fn a_width_from_the_state_allocates_nothing_of_its_size() {
-    trial("conditions::a_width_from_the_state_allocates_nothing_of_its_size", STACK, || {
+    const NAME: &str = "conditions::a_width_from_the_state_allocates_nothing_of_its_size";
+    trials(NAME, STACK, || {
         for width in ["state.n", "state.w", "100000000", "4611686018427387904"] {
             for expression in [
                 "'x'|indent(W)", "'x'|indent(width=W)", "'%4611686018427387904d'|format(1)", "'%*d'|format(W, 1)", "'x'|center(W)", "'x'|ljust(W)",
@@ -33,7 +34,7 @@ fn a_width_from_the_state_allocates_nothing_of_its_size() {
                 "1|round(W)", "1.5|round(W)", "[1]|batch(W)", "[1]|batch(W, 0)|list", "[1]|slice(W)", "[1]|tojson(indent=W)", "state|tojson(indent=W)",
                 "1.5|round(-W)", "2**W", "'x'|replace('', state.text)", "'a'|int(0, W)", "state.words|join(state.text)", "state.text[::W]", "state.text[-W:W]",
             ] {
-                evaluate(&expression.replace('W', width));
+                each(NAME, || evaluate(&expression.replace('W', width)));
             }
         }
     });
@@ -79,7 +80,8 @@ fn the_same_value_read_many_times_costs_little() {
 
 #[test]
 fn deep_and_long_expressions_need_no_deep_stack() {
-    trial("conditions::deep_and_long_expressions_need_no_deep_stack", STACK, || {
+    const NAME: &str = "conditions::deep_and_long_expressions_need_no_deep_stack";
+    trials(NAME, STACK, || {
         let around = |open: &str, close: &str| [20, 100, 1_000, 4_900].map(|times| open.repeat(times) + "1" + &close.repeat(times));
         let mut all: Vec<String> = [("(", ")"), ("[", "]"), ("-", ""), ("not ", ""), ("- -", ""), ("{1:", "}"), ("state[", "]"), ("range(", ")"), ("1|d(", ")"), ("1 if 1 else ", ""), ("1 if ", " else 1")]
             .iter()
@@ -93,8 +95,8 @@ fn deep_and_long_expressions_need_no_deep_stack() {
             all.extend([200, 1_500, 4_990].map(|times| first.to_owned() + &next.repeat(times)));
         }
         for expression in all {
-            evaluate(&expression[..expression.len().min(10_000)]);
-            evaluate(&expression);
+            each(NAME, || evaluate(&expression[..expression.len().min(10_000)]));
+            each(NAME, || evaluate(&expression));
         }
     });
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use wfstudio::fuzzing::{definition, events, lines_once};
 
-use crate::trial::trial;
+use crate::trial::{each, trial, trials};
 
 /// Half of what a worker thread of the host has.
 const STACK: usize = 1 << 20;
@@ -40,11 +40,13 @@ fn messages_of_very_many_values_are_not_read() {
 
 #[test]
 fn the_most_values_that_are_read_fit() {
-    trial("mcp::the_most_values_that_are_read_fit", STACK, || {
+    const NAME: &str = "mcp::the_most_values_that_are_read_fit";
+    trials(NAME, STACK, || {
         for (piece, count) in [("0,", 600_000), ("[],", 300_000), ("{},", 180_000), ("{\"\":0},", 120_000), ("{\"type\":\"text\",\"text\":\"\"},", 70_000), ("\"\",", 600_000)] {
             let many = format!("[{}0]", piece.repeat(count));
             for body in [format!("\"content\":[],\"structuredContent\":{many}"), format!("\"content\":{many}"), format!("\"x\":{many}")] {
-                lines_once(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{body}}}}}").as_bytes());
+                let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{body}}}}}");
+                each(NAME, || lines_once(line.as_bytes()));
             }
         }
     });
@@ -61,12 +63,15 @@ fn very_many_lines_that_are_no_messages_are_left_out() {
 
 #[test]
 fn events_of_any_shape_are_read_in_their_length() {
-    trial("mcp::events_of_any_shape_are_read_in_their_length", STACK, || {
+    const NAME: &str = "mcp::events_of_any_shape_are_read_in_their_length";
+    trials(NAME, STACK, || {
         for piece in ["\n", "data:\n", "data: x\n\n", "data: {}\n\n", "event: a\n", ":\n", "\r", "id: 1\nretry: 1\n\n", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"] {
-            events(full_of(piece, MESSAGE).as_bytes());
+            let all = full_of(piece, MESSAGE);
+            each(NAME, || events(all.as_bytes()));
         }
         for message in messages("0,").into_iter().chain(messages("{},")) {
-            events(format!("data: {message}\n\n").as_bytes());
+            let event = format!("data: {message}\n\n");
+            each(NAME, || events(event.as_bytes()));
         }
     });
 }
