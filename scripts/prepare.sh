@@ -44,7 +44,8 @@ if [ "${1:-build}" = workflows ]; then
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
 fi
 if [ "${1:-build}" = ui ]; then
-    need chromium chromium
+    # Some distributions have no package of the shell alone.
+    [ -e /usr/bin/chromium-headless-shell ] || [ -e /usr/bin/chromium ] || "$(dirname "$0")/debian.sh" chromium-headless-shell || missing+=(chromium)
     need nginx nginx-light
     need curl curl
     command -v node >/dev/null 2>&1 || missing+=(nodejs npm)

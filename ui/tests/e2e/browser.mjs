@@ -1,4 +1,5 @@
 /** Opens Chromium the same way for every gate, hears what a page complains of, and knows when a page is ready. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -7,10 +8,14 @@ import { chromium } from 'playwright-core';
 export const base = (process.env.STUDIO_URL ?? 'http://127.0.0.1:8787/studio').replace(/\/$/, '');
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+// The shell is the same engine without the browser's own pages: pages load in two thirds of the time.
+const shell = '/usr/bin/chromium-headless-shell';
+const program = process.env.CHROMIUM ?? (existsSync(shell) ? shell : '/usr/bin/chromium');
+
 /** `more`: what a gate wants of the browser beyond what all do. */
 export const launch = (more = []) =>
   chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: program,
     args: [
       '--headless',
       '--no-sandbox',
