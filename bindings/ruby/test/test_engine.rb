@@ -216,4 +216,11 @@ class TestEngine < StudioTest
     end
     assert_equal [:tick, "trace_completed"], order
   end
+
+  def test_a_declaration_that_is_misspelt_or_takes_arguments_by_place_is_refused
+    assert_match(/unknown keyword: :require_aproval/, assert_raises(ArgumentError) { studio.tool(:pay, require_aproval: true) { 1 } }.message)
+    said = assert_raises(ArgumentError) { studio.tool(:pay) { |order_id, amount| [order_id, amount] } }.message
+    assert_equal "the block of the tool `pay` takes its arguments by name, as in |order_id:, amount:|; only the call may stand before them", said
+    refute_includes studio.host.declaration[:tools].map { |tool| tool[:name] }, "pay"
+  end
 end
