@@ -133,7 +133,8 @@ class TestEngine < StudioTest
     GC.start
     visit(config, "common", hosts)
     GC.start
-    assert_operator hosts.size, :<=, 6
+    # `size` has those that are gone too, from Ruby 3.3 on.
+    assert_operator hosts.keys.size, :<=, 6
     %w[alone common].each do |name|
       graph = Marshal.load(Marshal.dump(SLOW[:graph]))
       graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
