@@ -82,9 +82,11 @@ class TestMount < StudioTest
     assert_equal "/studio/api/agents/%C3%BC%20b", seen[:path]
     mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/de/studio/api/agents", "PATH_INFO" => "/studio/api/agents" })
     assert_equal "/studio/api/agents", seen[:path]
-    # The router of Rails takes the last slash away, and the links of a page count from what the client has.
+    # The router of Rails takes the last slash away, or puts one there for its mount; the links of a page count from what the client has.
     mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio/agents/?x=1", "PATH_INFO" => "/studio/agents" })
     assert_equal "/studio/agents/", seen[:path]
+    mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio", "SCRIPT_NAME" => "/studio", "PATH_INFO" => "/" })
+    assert_equal ["/studio", "/studio"], seen.values_at(:path, :root_path)
     assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/ai/studio/api/agents", "SCRIPT_NAME" => "/ai", "PATH_INFO" => "/studio/api/agents" })[0]
     assert_equal ["/ai/studio/api/agents", "/ai"], seen.values_at(:path, :root_path)
     assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/studio", "PATH_INFO" => "/api/agents" })[0]

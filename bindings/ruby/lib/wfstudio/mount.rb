@@ -57,9 +57,9 @@ module WfStudio
       raw.start_with?("/") && as_now?(plain(raw), plain(now)) ? escaped(raw) : escaped(now)
     end
 
-    # The router of Rails takes a slash at the end away; the client has it, and the page's links count from it.
+    # The router of Rails takes a slash at the end away, and puts one behind the path of its mount; a page's links count from what the client has.
     def as_now?(raw, now)
-      raw == now || raw == "#{now}/"
+      raw == now || raw == "#{now}/" || "#{raw}/" == now
     end
 
     def plain(path)
