@@ -133,7 +133,8 @@ class TestEngine < StudioTest
     GC.start
     visit(config, "common", hosts)
     GC.start
-    assert_operator hosts.size, :<=, 6
+    # `size` has those that are gone too, from Ruby 3.3 on.
+    assert_operator hosts.keys.size, :<=, 6
     %w[alone common].each do |name|
       graph = Marshal.load(Marshal.dump(SLOW[:graph]))
       graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
@@ -215,5 +216,12 @@ class TestEngine < StudioTest
       task.async { sleep 0.1; order << :tick; release << true }
     end
     assert_equal [:tick, "trace_completed"], order
+  end
+
+  def test_a_declaration_that_is_misspelt_or_takes_arguments_by_place_is_refused
+    assert_match(/unknown keyword: :require_aproval/, assert_raises(ArgumentError) { studio.tool(:pay, require_aproval: true) { 1 } }.message)
+    said = assert_raises(ArgumentError) { studio.tool(:pay) { |order_id, amount| [order_id, amount] } }.message
+    assert_equal "the block of the tool `pay` takes its arguments by name, as in |order_id:, amount:|; only the call may stand before them", said
+    refute_includes studio.host.declaration[:tools].map { |tool| tool[:name] }, "pay"
   end
 end

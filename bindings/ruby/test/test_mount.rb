@@ -3,6 +3,7 @@
 require_relative "helper"
 require "net/http"
 require "puma"
+require "puma/server"
 require "rack"
 
 class TestMount < StudioTest
@@ -28,7 +29,9 @@ class TestMount < StudioTest
   end
 
   def serve(app)
-    @server = Puma::Server.new(app, Puma::Events.strings, min_threads: 0, max_threads: 16)
+    # What Puma writes is kept from the test's output; from version 6 on by another class.
+    quiet = defined?(Puma::LogWriter) ? [nil, { log_writer: Puma::LogWriter.strings }] : [Puma::Events.strings, {}]
+    @server = Puma::Server.new(app, quiet[0], { **quiet[1], min_threads: 0, max_threads: 16 })
     @port = @server.add_tcp_listener("127.0.0.1", 0).addr[1]
     @server.run
   end
@@ -79,10 +82,15 @@ class TestMount < StudioTest
     assert_equal "/studio/api/agents/%C3%BC%20b", seen[:path]
     mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/de/studio/api/agents", "PATH_INFO" => "/studio/api/agents" })
     assert_equal "/studio/api/agents", seen[:path]
+    # The router of Rails takes the last slash away, or puts one there for its mount; the links of a page count from what the client has.
+    mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio/agents/?x=1", "PATH_INFO" => "/studio/agents" })
+    assert_equal "/studio/agents/", seen[:path]
+    mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio", "SCRIPT_NAME" => "/studio", "PATH_INFO" => "/" })
+    assert_equal ["/studio", "/studio"], seen.values_at(:path, :root_path)
     assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/ai/studio/api/agents", "SCRIPT_NAME" => "/ai", "PATH_INFO" => "/studio/api/agents" })[0]
     assert_equal ["/ai/studio/api/agents", "/ai"], seen.values_at(:path, :root_path)
     assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/studio", "PATH_INFO" => "/api/agents" })[0]
-    assert_equal [404, "pass"], mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/other" }).then { |status, headers, _| [status, headers["X-Cascade"]] }
+    assert_equal [404, "pass"], mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/other" }).then { |status, headers, _| [status, headers.transform_keys(&:downcase)["x-cascade"]] }
   end
 
   def test_a_stream_is_not_swallowed_by_middleware
@@ -168,8 +176,10 @@ class TestMount < StudioTest
 
   def test_repeated_headers_are_as_this_rack_has_them
     pairs = [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["set-cookie", "c=3"]]
-    assert_equal({ "set-cookie" => "a=1\nb=2\nc=3" }, WfStudio::Mount.fields(pairs))
     lists = WfStudio::Mount.method(:lists?)
+    assert_equal Rack.release.to_i >= 3, lists.call
+    WfStudio::Mount.define_singleton_method(:lists?) { false }
+    assert_equal({ "set-cookie" => "a=1\nb=2\nc=3" }, WfStudio::Mount.fields(pairs))
     WfStudio::Mount.define_singleton_method(:lists?) { true }
     assert_equal({ "set-cookie" => %w[a=1 b=2 c=3] }, WfStudio::Mount.fields(pairs))
   ensure

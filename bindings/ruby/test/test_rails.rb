@@ -9,7 +9,7 @@ class TestRails < Minitest::Test
 
   def setup
     @folder = Dir.mktmpdir
-    Dir.mkdir("#{@folder}/storage")
+    write ".gitignore", "/log\n"
     write "config/application.rb", <<~RUBY
       $LOAD_PATH.unshift("#{LIB}")
       require "rails"
@@ -59,11 +59,25 @@ class TestRails < Minitest::Test
     Timeout.timeout(40) { sleep 0.1 until (get["/own"] rescue nil) }
     codes = Array.new(8) { Thread.new { get["/studio/api/agents"].code } }.map(&:value)
     assert_equal ["200"] * 8, codes, File.read("#{@folder}/log")
+    assert_includes get["/studio/"].body, '<meta name="studio-root" content="./">'
+    assert_includes get["/studio/agents/"].body, '<meta name="studio-root" content="../">'
     assert_equal "own", get["/own"].body
     assert_equal "404", get["/nothing"].code
   ensure
     Process.kill("TERM", server)
     assert_equal 0, Timeout.timeout(15) { Process.wait2(server) }[1].exitstatus
+  end
+
+  def test_the_database_has_its_folder_and_is_not_for_the_repository
+    rails("generate", "wfstudio:install")
+    assert_path_exists "#{@folder}/storage/.keep"
+    assert_equal "/log\n\n/storage/studio.sqlite*\n", File.read("#{@folder}/.gitignore")
+  end
+
+  def test_the_worker_keeps_the_other_keys_of_its_section
+    write "config/initializers/wfstudio.rb", %(WfStudio.rails { |config| config.studio = { worker: { in_process: false, "concurrency" => 3 } } }\n)
+    config = rails("runner", "puts WfStudio.rails.open(worker: { in_process: true }).instance_variable_get(:@config).to_json")
+    assert_includes config, '{"worker":{"in_process":true,"concurrency":3}}'
   end
 
   def test_the_command_works_until_sigterm

@@ -3,6 +3,8 @@
 namespace :studio do
   desc "Works on queued runs of the studio until SIGTERM"
   task work: :environment do
-    WfStudio.rails.open(worker: { in_process: true }).work
+    studio = WfStudio.rails.open(worker: { in_process: true })
+    puts "studio:work: takes queued runs until SIGTERM"
+    studio.work
   end
 end

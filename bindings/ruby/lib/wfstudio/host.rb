@@ -161,6 +161,13 @@ module WfStudio
       operation == HostOps::TOOL_CALL ? @tools.key?(name) : @answers.key?(operation)
     end
 
+    # A second argument that is not named would stay nil, and a first one is the Call whatever it is called.
+    def self.check(name, block)
+      return if block.parameters.count { |kind, _| %i[req opt].include?(kind) } < 2
+
+      raise ArgumentError, "the block of the tool `#{name}` takes its arguments by name, as in |order_id:, amount:|; only the call may stand before them"
+    end
+
     # The schema of what a block takes by name: any values, those without a default required.
     def self.schema(block)
       named = block.parameters.select { |kind, _| %i[key keyreq].include?(kind) }

@@ -54,7 +54,12 @@ module WfStudio
     def raw_path(env)
       now = "#{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}"
       raw = (env["REQUEST_URI"] || env["RAW_URI"]).to_s.sub(%r{\A[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*}, "").split(/[?#]/, 2).first.to_s
-      raw.start_with?("/") && plain(raw) == plain(now) ? escaped(raw) : escaped(now)
+      raw.start_with?("/") && as_now?(plain(raw), plain(now)) ? escaped(raw) : escaped(now)
+    end
+
+    # The router of Rails takes a slash at the end away, and puts one behind the path of its mount; a page's links count from what the client has.
+    def as_now?(raw, now)
+      raw == now || raw == "#{now}/" || "#{raw}/" == now
     end
 
     def plain(path)

@@ -18,7 +18,8 @@ module WfStudio
     end
 
     def open(**more)
-      studio = WfStudio.open(self.studio.merge(more))
+      # Deep: that the worker runs in its process leaves the other keys of `worker` as they are.
+      studio = WfStudio.open(self.studio.deep_symbolize_keys.deep_merge(more))
       # As the work of a request: connections to the database go back when a call has ended.
       studio.host.around = ->(&work) { ::Rails.application.executor.wrap(&work) }
       @declarations.each { |block| block.call(studio) }

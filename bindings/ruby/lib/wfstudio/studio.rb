@@ -15,9 +15,11 @@ module WfStudio
     end
 
     # Makes a block a tool. Its arguments come by name; a block with a first argument gets the Call too. Without `schema` that of its names is declared.
-    def tool(name, schema: nil, **declaration, &block)
+    def tool(name, description: "", schema: nil, require_approval: false, idempotent: false, timeout_ms: nil, &block)
       raise ArgumentError, "a tool has a block" unless block
 
+      Host.check(name, block)
+      declaration = { description: description, require_approval: require_approval, idempotent: idempotent, timeout_ms: timeout_ms }
       declare { @host.tool(name, schema, declaration, block) }
     end
 
