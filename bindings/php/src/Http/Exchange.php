@@ -12,7 +12,6 @@ use Studio\InvalidError;
 use Studio\Stream;
 use Studio\Studio;
 use Studio\StudioError;
-use Studio\UnsupportedPlatform;
 
 /** An answer: status, headers, and a body that may still come. */
 final class Exchange
@@ -23,7 +22,8 @@ final class Exchange
     }
 
     /**
-     * Asks the studio.
+     * Asks the studio. What keeps it from starting, such as a library that is missing or a configuration that is refused, is thrown: it is for the operator of
+     * the application, not for visitors.
      *
      * @param array<string, mixed> $head
      * @param callable(int): array{?string, ?string} $body with the most bytes that it may have: its type, where that is another than the request's, and the
@@ -31,6 +31,11 @@ final class Exchange
      */
     public static function ask(Studio $studio, array $head, bool $hasBody, callable $body): self
     {
+        try {
+            $studio->ready();
+        } catch (ClosedError $closed) {
+            return self::problem(503, 'Service Unavailable', $closed->getMessage());
+        }
         try {
             if (!$hasBody) {
                 return self::answered($studio->http($head));
@@ -51,9 +56,6 @@ final class Exchange
             return self::problem(503, 'Service Unavailable', $closed->getMessage());
         } catch (InvalidError $invalid) {
             return self::problem($invalid->status() ?? 400, $invalid->problem['title'] ?? 'Bad Request', $invalid->getMessage());
-        } catch (UnsupportedPlatform $unsupported) {
-            // Not for visitors: the application tells its operator.
-            throw $unsupported;
         } catch (StudioError $failed) {
             return self::problem(500, 'Internal Server Error', $failed->getMessage());
         }
