@@ -20,7 +20,7 @@ final class Work extends Command
         $studio->work(tell: function (string $line): void {
             $this->info($line);
             if (!filter_var(getenv('STUDIO_ASYNC_RUNS_ENABLED') ?: config('studio.config.async_runs_enabled'), FILTER_VALIDATE_BOOLEAN)) {
-                $this->warn('`async_runs_enabled` is off: only runs that another process has left are continued.');
+                $this->warn('`async_runs_enabled` is off: it only continues runs whose process died.');
             }
         });
         return 0;
