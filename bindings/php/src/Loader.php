@@ -41,11 +41,29 @@ final class Loader
         } catch (\FFI\Exception) {
             // It was not preloaded.
         }
-        try {
-            return \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
-        } catch (\FFI\Exception $refused) {
-            throw new UnsupportedPlatform("ext-ffi does not let this program load the library: {$refused->getMessage()}. Set `ffi.enable=1`, or see `vendor/bin/wfstudio php-ini`");
+        if (!self::mayLoad()) {
+            throw new UnsupportedPlatform(self::barred());
         }
+        return \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
+    }
+
+    /** False where php.ini keeps FFI from this program. */
+    private static function mayLoad(): bool
+    {
+        try {
+            \FFI::cdef('typedef int wfstudio_probe;');
+            return true;
+        } catch (\FFI\Exception) {
+            return false;
+        }
+    }
+
+    private static function barred(): string
+    {
+        $folders = array_unique(array_map(dirname(...), preg_split('/,\s*/', trim((string) php_ini_scanned_files()), -1, PREG_SPLIT_NO_EMPTY)));
+        $read = implode(', ', array_filter([php_ini_loaded_file(), ...$folders])) ?: 'no php.ini';
+        return 'PHP does not let this program use FFI: `ffi.enable` is `' . ini_get('ffi.enable') . '`, the server is `' . PHP_SAPI . "`, its settings come from $read. "
+            . 'Set `ffi.enable=1` there and restart the server (`php -d` does not reach the server of `artisan serve`), or preload: `vendor/bin/wfstudio php-ini` prints the lines';
     }
 
     /** The path or name to open, after it was opened and looked at. */
@@ -57,12 +75,15 @@ final class Loader
         return $this->bundled() ?? $this->installed() ?? throw $this->refusal();
     }
 
-    /** `x86_64-linux-gnu`; the libc is the one that this process runs on, as its own symbols say. */
+    /** `x86_64-linux-gnu`; the libc is the one that this process runs on, as its own symbols say, or where FFI is kept from it, what is loaded into it. */
     public static function target(): string
     {
         $cpu = ['arm64' => 'aarch64', 'amd64' => 'x86_64', 'AMD64' => 'x86_64'][php_uname('m')] ?? php_uname('m');
         if (PHP_OS_FAMILY !== 'Linux') {
             return $cpu . '-' . strtolower(PHP_OS_FAMILY);
+        }
+        if (!extension_loaded('ffi') || !self::mayLoad()) {
+            return "$cpu-linux-" . (str_contains((string) @file_get_contents('/proc/self/maps'), '/ld-musl-') ? 'musl' : 'gnu');
         }
         try {
             \FFI::cdef('const char *gnu_get_libc_version(void);');
@@ -151,6 +172,9 @@ final class Loader
 
     private function refusal(): UnsupportedPlatform
     {
+        if (!self::mayLoad()) {
+            return new UnsupportedPlatform(self::barred());
+        }
         $places = implode("\n", array_map(fn (string $place): string => "  $place", $this->tried));
         return new UnsupportedPlatform("the library of wfstudio cannot be loaded on $this->target:\n$places\n"
             . 'Run `vendor/bin/wfstudio fetch FILE` with the library of the release, or set WFSTUDIO_LIBRARY to the path of libwfstudio.');

@@ -146,10 +146,27 @@ final class Studio
         return new Psr\Handler($this, $responses, $marks);
     }
 
-    /** Works on queued runs and answers their calls until SIGTERM or SIGINT, or `$seconds` have passed. */
-    public function work(?float $seconds = null): void
+    /** Opens the engine if it is not open, and throws what keeps it from that. */
+    public function ready(): void
     {
-        (new Console\Work($this->engine(), $this->host))->until($seconds ?? INF, fn () => $this->call(Abi::OP_START));
+        $this->engine();
+    }
+
+    /**
+     * Works on queued runs and answers their calls until SIGTERM or SIGINT, or `$seconds` have passed. Throws at once when the database cannot be opened.
+     *
+     * @param ?\Closure(string): void $tell takes lines for a person
+     */
+    public function work(?float $seconds = null, ?\Closure $tell = null): void
+    {
+        (new Console\Work($this->engine(), $this->host))->until($seconds ?? INF, function () use ($tell): void {
+            $this->call(Abi::OP_START);
+            // Workers wait for a database that is away; at the beginning nobody would hear of it.
+            $this->call(Abi::OP_HEALTH);
+            if ($tell !== null) {
+                $tell('The studio works on queued runs until SIGTERM.');
+            }
+        });
         $this->close();
     }
 

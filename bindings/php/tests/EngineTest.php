@@ -311,6 +311,56 @@ final class EngineTest extends TestCase
         }
     }
 
+    /** @dataProvider readers */
+    public function testAReaderWhoLeavesTakesNoToolsFromARun(string $begin, string $said, string $ends): void
+    {
+        $four = json_decode(self::SLOW, true);
+        $four['graph']['nodes'] = [['id' => 'start', 'type' => 'start', 'data' => (object) []], ['id' => 'stop', 'type' => 'stop', 'data' => (object) []]];
+        foreach (['start', 'a', 'b', 'c', 'd'] as $number => $node) {
+            $next = ['a', 'b', 'c', 'd', 'stop'][$number];
+            $four['graph']['edges'][$number] = ['id' => "e$number", 'source' => $node, 'target' => $next, 'sourceHandle' => 'default', 'targetHandle' => 'default'];
+            $next === 'stop' || $four['graph']['nodes'][] = ['id' => $next, 'type' => 'tool', 'data' => ['tool_ref' => 'host:slow']];
+        }
+        $four['graph']['nodes'] = array_map(fn (array $node): array => $node + ['position' => ['x' => 0, 'y' => 0]], $four['graph']['nodes']);
+        $text = '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; $studio = Studio\Studio::shared(["environment" => "local", "database" => ["path" => __DIR__ . "/web.sqlite"]]);'
+            . '$studio->tool("slow", function () { file_put_contents(__DIR__ . "/ran", "x", FILE_APPEND); usleep(700_000); return "done"; }, inputSchema: ["type" => "object"]);'
+            . '$studio->call("workflow.save", json_decode(' . var_export(json_encode($four), true) . '));' . $begin;
+        file_put_contents("$this->folder/router.php", $text);
+        [$server, $base] = $this->server("$this->folder/router.php");
+        try {
+            $client = stream_socket_client('tcp://' . substr($base, 7));
+            $body = '{"message":"x"' . $said . '}';
+            fwrite($client, "POST /studio/workflows/slow/run/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " . strlen($body) . "\r\n\r\n$body");
+            while (($line = fgets($client)) !== false && !str_starts_with($line, 'event: step_started'));
+            self::assertNotFalse($line);
+            fclose($client);
+            for ($turn = 0; $turn < 200 && in_array($status = $this->statusOf("$this->folder/web.sqlite"), ['queued', 'running'], true); $turn++) {
+                usleep(100_000);
+            }
+            self::assertSame($ends, $status);
+            self::assertSame($ends === 'completed', file_get_contents("$this->folder/ran") === 'xxxx');
+        } finally {
+            proc_terminate($server);
+            proc_close($server);
+        }
+    }
+
+    public function readers(): array
+    {
+        $serve = '$studio->serve(gate: true);';
+        // As frameworks do that look whether anybody is still there.
+        $handler = 'require_once "/usr/share/php/Nyholm/Psr7/autoload.php"; interface_exists(Psr\Http\Server\RequestHandlerInterface::class) || require_once ' . var_export(__DIR__ . '/psr15.php', true) . ';'
+            . '$factory = new Nyholm\Psr7\Factory\Psr17Factory(); $request = $factory->createServerRequest("POST", $_SERVER["REQUEST_URI"], $_SERVER)->withBody($factory->createStreamFromFile("php://input"))'
+            . '->withHeader("Host", "localhost")->withHeader("Content-Type", "application/json")->withHeader("Content-Length", $_SERVER["CONTENT_LENGTH"]);'
+            . '(function () use ($studio, $factory, $request) { $body = $studio->handler($factory, gate: true)->handle($request)->getBody(); header("Content-Type: text/event-stream");'
+            . 'while (!$body->eof() && connection_status() === CONNECTION_NORMAL) { echo $body->read(4096); } })();';
+        return [
+            'alone' => [$serve, '', 'completed'],
+            'behind a handler' => [$handler, '', 'completed'],
+            'who cancels' => [$serve, ',"on_disconnect":"cancel"', 'cancelled'],
+        ];
+    }
+
     /** The built-in server, once it listens, and its address. */
     private function server(string ...$what): array
     {

@@ -109,4 +109,20 @@ final class LoaderTest extends TestCase
         self::assertStringContainsString($first, $told);
         self::assertStringContainsString($second, $told);
     }
+
+    /** @dataProvider barred */
+    public function testAPhpThatMayNotUseFfiSaysWhatToSet(array $options, string $why): void
+    {
+        $program = 'require ' . var_export(__DIR__ . '/autoload.php', true) . '; echo Studio\Loader::target(), "\n"; try { Studio\Loader::library(); } catch (Studio\UnsupportedPlatform $told) { echo $told->getMessage(); }';
+        exec(implode(' ', array_map('escapeshellarg', [PHP_BINARY, ...$options, '-r', $program])) . ' 2>&1', $lines, $code);
+        self::assertSame(0, $code, implode("\n", $lines));
+        self::assertSame(Loader::target(), $lines[0]);
+        self::assertStringContainsString($why, implode("\n", $lines));
+        self::assertStringNotContainsString('fetch', implode("\n", $lines));
+    }
+
+    public function barred(): array
+    {
+        return ['not there' => [['-n'], 'extension `ffi`'], 'not allowed' => [['-d', 'ffi.enable=0'], 'Set `ffi.enable=1`']];
+    }
 }

@@ -10,6 +10,7 @@ use Illuminate\Http\Request;
 use Illuminate\Support\Facades\Gate;
 use Illuminate\Support\Facades\Route;
 use Illuminate\Support\ServiceProvider;
+use Studio\Http\Head;
 use Studio\Studio;
 use Studio\Symfony\Controller;
 
@@ -37,6 +38,19 @@ final class StudioServiceProvider extends ServiceProvider
         self::$declarations[] = $declaration;
     }
 
+    /**
+     * Where the configuration puts pages, adapters and the export.
+     *
+     * @return list<string>
+     */
+    public static function prefixes(): array
+    {
+        $said = config('studio.config', []);
+        $adapters = data_get($said, 'stream_adapters.route_prefix') ?? 'api/studio';
+        $all = [data_get($said, 'route_prefix') ?? 'studio', $adapters, data_get($said, 'usage.export.route_prefix') ?? $adapters];
+        return array_values(array_unique(array_map(fn (string $prefix): string => '/' . trim($prefix, '/'), $all)));
+    }
+
     public function register(): void
     {
         $this->mergeConfigFrom(__DIR__ . '/config.php', 'studio');
@@ -52,11 +66,12 @@ final class StudioServiceProvider extends ServiceProvider
 
     public function boot(): void
     {
-        Route::macro('studio', function (array $prefixes = ['/studio', '/api/studio']): void {
-            foreach ($prefixes as $prefix) {
+        Route::macro('studio', function (?array $prefixes = null): void {
+            foreach ($prefixes ?? StudioServiceProvider::prefixes() as $prefix) {
                 Route::any("$prefix{studioPath?}", fn (Request $request) => app(Controller::class)($request))->where('studioPath', '(/.*)?')->withoutMiddleware([
-                    // The studio has its own; tokens of forms are not its pages'.
+                    // The studio has its own; tokens of forms are not its pages'. The last is the name since Laravel 13.
                     \Illuminate\Foundation\Http\Middleware\VerifyCsrfToken::class, 'App\Http\Middleware\VerifyCsrfToken',
+                    'Illuminate\Foundation\Http\Middleware\PreventRequestForgery',
                 ]);
             }
         });
@@ -75,6 +90,23 @@ final class StudioServiceProvider extends ServiceProvider
                 return $user === null ? null : ['id' => (string) $user->getAuthIdentifier()];
             },
             'gate' => fn (Request $request): ?bool => Gate::has('viewStudio') ? Gate::check('viewStudio') : null,
+            'root_path' => self::root(...),
         ];
+    }
+
+    /** What groups of routes put before the studio, as the client sent it: below `Route::prefix('admin')` it is `/admin`. */
+    private static function root(Request $request): ?string
+    {
+        $group = trim((string) $request->route()?->getPrefix(), '/');
+        if ($group === '') {
+            return null;
+        }
+        $path = Head::path($request->server->all());
+        $root = Head::root($request->server->all(), $path);
+        if (Head::within(app(Studio::class)->mounts(), $path, $root)) {
+            return null;
+        }
+        $before = array_slice(explode('/', substr($path, strlen($root))), 0, substr_count($group, '/') + 2);
+        return $root . implode('/', $before);
     }
 }

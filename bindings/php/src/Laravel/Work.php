@@ -17,7 +17,12 @@ final class Work extends Command
 
     public function handle(Studio $studio): int
     {
-        $studio->work();
+        $studio->work(tell: function (string $line): void {
+            $this->info($line);
+            if (!filter_var(getenv('STUDIO_ASYNC_RUNS_ENABLED') ?: config('studio.config.async_runs_enabled'), FILTER_VALIDATE_BOOLEAN)) {
+                $this->warn('`async_runs_enabled` is off: it only continues runs whose process died.');
+            }
+        });
         return 0;
     }
 }

@@ -21,7 +21,7 @@ final class Work extends Command
 
     protected function execute(InputInterface $input, OutputInterface $output): int
     {
-        $this->studio->work();
+        $this->studio->work(tell: $output->writeln(...));
         return 0;
     }
 }
