@@ -11,6 +11,6 @@ class LibraryFailure extends AbstractFailureAnalyzer<UnsupportedPlatformExceptio
     @Override
     protected FailureAnalysis analyze(Throwable root, UnsupportedPlatformException failure) {
         return new FailureAnalysis("The library of the studio was not loaded: " + failure.getMessage(),
-            "Add `io.wfstudio:wfstudio-native` with the classifier of this platform and the version of the starter. On Java 17 to 21 also add `net.java.dev.jna:jna`.", failure);
+            "Add the dependency `io.wfstudio:wfstudio-native` with the version of the starter and the classifier of this platform.", failure);
     }
 }
