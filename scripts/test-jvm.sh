@@ -13,12 +13,14 @@ runner=${MAVEN_REPOSITORY:-$HOME/.m2/repository}/org/junit/platform/junit-platfo
 [ ! -e bindings/abi.json ] || python3 bindings/generate/jvm.py --check
 mkdir -p "$build"
 maven -Ptests -pl '!native' package
+# The starter is compiled with Spring Boot 3; its tests also run with Spring Boot 4, whose libraries this finds.
+maven -Ptests -pl core,servlet,spring-boot-starter -Dspring-boot.version=4.0.0 -Dwfstudio.build="$build/boot4" package
 
 passed=0 failed=0
 run() { # name, JDK, module, arguments
     local name=$1 jdk=$2 module=$3; shift 3
     local folder=$build/wfstudio-$module
-    local classes=$folder/wfstudio-$module-$package_version.jar:$folder/test-classes:$(cat "$folder/classpath") flags=()
+    local classes=$folder/wfstudio-$module-$package_version.jar:$folder/test-classes:$(cat "${CLASSPATH_OF:-$folder}/classpath") flags=()
     [ "$(feature "$jdk")" -lt 22 ] || flags=(--enable-native-access=ALL-UNNAMED)
     local log=$build/$name.log status=0
     WFSTUDIO_LIBRARY=$library timeout 300 "$jdk/bin/java" "${flags[@]}" -Xmx600m -Dwfstudio.examples="$root/examples" -Dwfstudio.classpath="$classes" \
@@ -33,6 +35,7 @@ run core-jna "$jdk17" core "$@"
 [ "$newest" = "$jdk17" ] || run core-ffm "$newest" core "$@"
 run servlet "$jdk17" servlet "$@"
 run spring "$jdk17" spring-boot-starter "$@"
+CLASSPATH_OF=$build/boot4/wfstudio-spring-boot-starter run spring-4 "$jdk17" spring-boot-starter "$@"
 run kotlin "$newest" kotlin "$@"
 "$newest/bin/java" $([ "$(feature "$newest")" -lt 22 ] || echo --enable-native-access=ALL-UNNAMED) -Xmx128m -Duniffi.component.wfstudio.libraryOverride="$library" \
     -cp "$build/wfstudio-kotlin/test-classes:$(cat "$build/wfstudio-kotlin/classpath")" SmokeKt || failed=$((failed + 1))

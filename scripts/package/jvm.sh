@@ -23,4 +23,8 @@ for module in core native servlet spring-boot-starter kotlin; do
 done
 mkdir -p "$folder/io/wfstudio/wfstudio-jvm/$version"
 cp bindings/jvm/pom.xml "$folder/io/wfstudio/wfstudio-jvm/$version/wfstudio-jvm-$version.pom"
+# Maven warns of each file of a repository that has no checksum.
+find "$folder" -type f ! -name '*.sha1' -print0 | while IFS= read -r -d '' file; do
+    sha1sum <"$file" | cut -d ' ' -f 1 >"$file.sha1"
+done
 rm -rf "$build/natives"

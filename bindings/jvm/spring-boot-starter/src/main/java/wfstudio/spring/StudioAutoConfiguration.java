@@ -1,22 +1,26 @@
-// Owns the studio of a Spring Boot application: opened from `wfstudio.config`, mounted, closed before the server stops.
+// Owns the studio of a Spring Boot application: opened from `wfstudio.config`, mounted, started, closed before the server stops.
 
 package wfstudio.spring;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
-import org.springframework.boot.web.embedded.tomcat.TomcatConnectorCustomizer;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import wfstudio.Marks;
 import wfstudio.Studio;
@@ -25,6 +29,8 @@ import wfstudio.servlet.StudioServlet;
 /** The beans: `Studio`, its servlet, the tools of `@StudioTool`. A bean `Marks` says who asks; without it nobody outside of `environment: local` gets in. */
 @AutoConfiguration
 public class StudioAutoConfiguration {
+    private static final System.Logger LOG = System.getLogger("wfstudio");
+
     /** The studio, with the keys of the configuration below `wfstudio.config`. */
     @Bean(destroyMethod = "close")
     @ConditionalOnMissingBean
@@ -38,26 +44,73 @@ public class StudioAutoConfiguration {
         return new StudioTools(beans, studio);
     }
 
-    /** Where it is mounted, unless `wfstudio.mount` is false. */
+    /** Where it is mounted, unless `wfstudio.mount` is false. The tools come first: to ask for the paths starts the workers, and runs that wait may need them. */
     @Bean
     @ConditionalOnProperty(name = "wfstudio.mount", havingValue = "true", matchIfMissing = true)
-    ServletRegistrationBean<StudioServlet> studioServlet(Studio studio, ObjectProvider<Marks> marks) {
-        ServletRegistrationBean<StudioServlet> servlet = new ServletRegistrationBean<>(new StudioServlet(studio, marks.getIfAvailable(Marks::none)), StudioServlet.mappings(studio));
+    ServletRegistrationBean<StudioServlet> studioServlet(Studio studio, StudioTools tools, ObjectProvider<Marks> marks) {
+        tools.declare();
+        String[] mappings = StudioServlet.mappings(studio);
+        Marks said = marks.getIfAvailable();
+        ServletRegistrationBean<StudioServlet> servlet = new ServletRegistrationBean<>(new StudioServlet(studio, said == null ? Marks.none() : said), mappings);
+        LOG.log(System.Logger.Level.INFO, "the studio is mounted at " + String.join(", ", mappings)
+            + (said == null ? "; without a bean of type wfstudio.Marks it refuses every request, unless its environment is `local`" : ""));
         servlet.setName("wfstudio");
         servlet.setAsyncSupported(true);
         return servlet;
     }
 
-    /** Closes the studio before the server waits for its requests: streams end by that. */
+    /** Starts the workers once all beans are there; closes the studio before the server waits for its requests: streams end by that. */
     @Bean
     SmartLifecycle studioLifecycle(Studio studio) {
-        return new Closing(studio);
+        return new Life(studio);
     }
 
-    /** Properties files have texts alone: what reads as a number, true or false is one. */
+    /** Paths with an encoded slash reach the studio as they came. The types of Tomcat's factory have other packages in Spring Boot 4 than in 3, so none is named. */
+    @Bean
+    static BeanPostProcessor studioPaths() {
+        return new BeanPostProcessor() {
+            @Override
+            public Object postProcessBeforeInitialization(Object bean, String name) {
+                Arrays.stream(bean.getClass().getSimpleName().equals("TomcatServletWebServerFactory") ? bean.getClass().getMethods() : new Method[0])
+                    .filter(method -> method.getName().equals("addConnectorCustomizers") && method.getParameterCount() == 1 && !method.isBridge())
+                    .findFirst().ifPresent(method -> passEncodedSlashes(bean, method));
+                return bean;
+            }
+        };
+    }
+
+    private static void passEncodedSlashes(Object factory, Method addCustomizers) {
+        Class<?> customizer = addCustomizers.getParameterTypes()[0].getComponentType();
+        Object passing = Proxy.newProxyInstance(customizer.getClassLoader(), new Class<?>[] {customizer}, (proxy, method, arguments) -> switch (method.getName()) {
+            case "customize" -> arguments[0].getClass().getMethod("setEncodedSolidusHandling", String.class).invoke(arguments[0], "passthrough");
+            case "equals" -> proxy == arguments[0];
+            case "hashCode" -> System.identityHashCode(proxy);
+            default -> "paths of the studio";
+        });
+        Object several = java.lang.reflect.Array.newInstance(customizer, 1);
+        java.lang.reflect.Array.set(several, 0, passing);
+        try {
+            addCustomizers.invoke(factory, several);
+        } catch (IllegalAccessException | InvocationTargetException unlike) {
+            throw new IllegalStateException("this Tomcat cannot be told to pass encoded slashes", unlike);
+        }
+    }
+
+    /** Properties files have texts alone: what reads as a number, true or false is one. Lists come as objects with the keys 0, 1 and so on. */
+    private static Object typed(Object value) {
+        if (value instanceof Map<?, ?> map) {
+            boolean list = !map.isEmpty() && IntStream.range(0, map.size()).allMatch(at -> map.containsKey(String.valueOf(at)));
+            return list ? IntStream.range(0, map.size()).mapToObj(at -> typed(map.get(String.valueOf(at)))).toList() : typed(map);
+        }
+        if (value instanceof List<?> list) {
+            return list.stream().map(StudioAutoConfiguration::typed).toList();
+        }
+        return value instanceof String text ? typed(text) : value;
+    }
+
     private static Map<String, Object> typed(Map<?, ?> map) {
         Map<String, Object> typed = new LinkedHashMap<>();
-        map.forEach((key, value) -> typed.put(String.valueOf(key), value instanceof Map<?, ?> inner ? typed(inner) : value instanceof String text ? typed(text) : value));
+        map.forEach((key, value) -> typed.put(String.valueOf(key), typed(value)));
         return typed;
     }
 
@@ -68,31 +121,17 @@ public class StudioAutoConfiguration {
         return text.matches("-?(0|[1-9][0-9]{0,17})") ? (Object) Long.valueOf(text) : text;
     }
 
-    /** Paths with an encoded slash reach the studio as they came. */
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = "org.apache.catalina.connector.Connector")
-    static class Tomcat {
-        @Bean
-        TomcatConnectorCustomizer studioPaths() {
-            return connector -> connector.setEncodedSolidusHandling("passthrough");
-        }
-
-        @Bean
-        org.springframework.boot.web.server.WebServerFactoryCustomizer<org.springframework.boot.web.embedded.tomcat.TomcatServletWebServerFactory> studioTomcat(TomcatConnectorCustomizer studioPaths) {
-            return factory -> factory.addConnectorCustomizers(studioPaths);
-        }
-    }
-
-    private static final class Closing implements SmartLifecycle {
+    private static final class Life implements SmartLifecycle {
         private final Studio studio;
         private volatile boolean running;
 
-        Closing(Studio studio) {
+        Life(Studio studio) {
             this.studio = studio;
         }
 
         @Override
         public void start() {
+            studio.start();
             running = true;
         }
 

@@ -7,10 +7,12 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -21,10 +23,11 @@ import wfstudio.Schema;
 import wfstudio.Studio;
 import wfstudio.Tool;
 
-/** Declares every method with {@link StudioTool} once all beans are there. */
+/** Declares every method with {@link StudioTool}: before the studio is mounted, and once all beans are there those whose type could not be known before. */
 final class StudioTools implements SmartInitializingSingleton {
     private final ConfigurableListableBeanFactory beans;
     private final Studio studio;
+    private final Set<List<Object>> declared = new HashSet<>();
 
     StudioTools(ConfigurableListableBeanFactory beans, Studio studio) {
         this.beans = beans;
@@ -33,6 +36,11 @@ final class StudioTools implements SmartInitializingSingleton {
 
     @Override
     public void afterSingletonsInstantiated() {
+        declare();
+    }
+
+    /** Each method once, however often this is called. Beans with tools are made by it. */
+    void declare() {
         for (String name : beans.getBeanDefinitionNames()) {
             Class<?> type = beans.getBeanDefinition(name).isSingleton() ? beans.getType(name, false) : null;
             if (type == null) {
@@ -40,7 +48,11 @@ final class StudioTools implements SmartInitializingSingleton {
             }
             Map<Method, StudioTool> methods = MethodIntrospector.selectMethods(org.springframework.util.ClassUtils.getUserClass(type),
                 (MethodIntrospector.MetadataLookup<StudioTool>) method -> AnnotatedElementUtils.findMergedAnnotation(method, StudioTool.class));
-            methods.forEach((method, tool) -> declare(beans.getBean(name), method, tool));
+            methods.forEach((method, tool) -> {
+                if (declared.add(List.of(name, method.getName(), List.of(method.getParameterTypes())))) {
+                    declare(beans.getBean(name), method, tool);
+                }
+            });
         }
     }
 

@@ -118,6 +118,71 @@ class SpringTest extends MountChecks {
         assertTrue(studio.isClosed());
     }
 
+    @Test
+    void aListOfThePropertiesIsAList(@TempDir Path folder) {
+        Map<String, Object> properties = Map.of("server.port", 0, "server.address", "127.0.0.1", "wfstudio.config.environment", "local", "wfstudio.config.database.path", folder.resolve("own.sqlite").toString(),
+            "wfstudio.config.webhook.allowed_hosts[0]", "*.shop.example", "wfstudio.config.webhook.allowed_hosts[1]", "pay.example",
+            "wfstudio.config.providers.script.scripts.clerk.replies[0].text", "at your service");
+        try (ConfigurableApplicationContext context = start(new SpringApplication(Shop.class), properties)) {
+            Map<String, Object> head = Map.of("method", "GET", "path", "/studio/api/settings", "query", "", "headers", java.util.List.of());
+            try (wfstudio.HttpAnswer answer = context.getBean(Studio.class).http(head, null)) {
+                String settings = new String(answer.readAll(), java.nio.charset.StandardCharsets.UTF_8);
+                assertTrue(settings.contains("[\"*.shop.example\",\"pay.example\"]"), settings);
+            }
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class SlowShop {
+        @Bean
+        Object slow() throws InterruptedException {
+            Thread.sleep(3000);
+            return "slow";
+        }
+
+        @Bean
+        Till till() {
+            return new Till();
+        }
+    }
+
+    @Test
+    void aRunThatWaitsIsTakenUpWithItsToolsAndWithoutARequest(@TempDir Path folder) throws Exception {
+        String path = folder.resolve("own.sqlite").toString();
+        String trace;
+        try (Studio before = Studio.open(Map.of("environment", "local", "database", Map.of("path", path), "async_runs_enabled", true, "worker", Map.of("in_process", false)))) {
+            before.tool(Opened.tool(), call -> null);
+            before.call(Names.Op.WORKFLOW_SAVE, slow(Map.of("order_id", "A-2", "amount", 6)));
+            Map<String, Object> head = Map.of("method", "POST", "path", "/studio/workflows/slow/run", "query", "", "headers",
+                java.util.List.of(java.util.List.of("content-type", "application/json"), java.util.List.of("host", "localhost")));
+            try (wfstudio.HttpAnswer answer = before.http(head, "{\"message\":\"hi\"}".getBytes())) {
+                String body = new String(answer.readAll(), java.nio.charset.StandardCharsets.UTF_8);
+                assertEquals(202, answer.status(), body);
+                trace = (String) Json.object(body).get("trace_id");
+            }
+        }
+        Map<String, Object> properties = Map.of("server.port", 0, "server.address", "127.0.0.1", "wfstudio.config.environment", "local", "wfstudio.config.database.path", path, "wfstudio.config.async_runs_enabled", "true");
+        try (ConfigurableApplicationContext context = start(new SpringApplication(SlowShop.class), properties)) {
+            Till till = context.getBean(Till.class);
+            for (int wait = 0; wait < 200 && till.seen == null; wait++) {
+                Thread.sleep(50);
+            }
+            assertEquals("A-2 6.0 tool.call", till.seen, () -> Json.write(context.getBean(Studio.class).trace(trace)));
+        }
+    }
+
+    @Test
+    void whatIsWrongInThePropertiesIsSaidWithoutAStackTrace(@TempDir Path folder) {
+        Map<String, Object> properties = Map.of("server.port", 0, "server.address", "127.0.0.1", "wfstudio.config.databse.path", folder.resolve("own.sqlite").toString(), "wfstudio.config.limits.body_kb", "many");
+        Throwable failure = org.junit.jupiter.api.Assertions.assertThrows(Throwable.class, () -> start(new SpringApplication(Shop.class), properties).close());
+        org.springframework.boot.diagnostics.FailureAnalysis told = org.springframework.core.io.support.SpringFactoriesLoader.forDefaultResourceLocation()
+            .load(org.springframework.boot.diagnostics.FailureAnalyzer.class, org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler.logging(org.apache.commons.logging.LogFactory.getLog(SpringTest.class)))
+            .stream().map(analyzer -> analyzer.analyze(failure)).filter(java.util.Objects::nonNull).findFirst().orElseThrow();
+        assertTrue(told.getDescription().contains("databse") && told.getDescription().contains("limits.body_kb"), told.getDescription());
+        assertTrue(told.getAction().contains("wfstudio.config"), told.getAction());
+    }
+
     private static Map<String, Object> slow(Map<String, Object> arguments) {
         String text = Json.write(Opened.slow("slow")).replace("\"host:issue_refund\"", "\"host:issue_refund\",\"parameters\":" + Json.write(arguments));
         return Json.object(text);
