@@ -31,7 +31,8 @@ func schemaOf(kind reflect.Type, inside []reflect.Type) map[string]any {
 		return map[string]any{"type": "string", "format": "date-time"}
 	case kind == numberType:
 		return map[string]any{"type": "number"}
-	case reflect.PointerTo(kind).Implements(jsonReader): // only the type knows what it reads
+	// Only the type knows what it reads. The arguments as a whole are members all the same, often with defaults for those that are missing.
+	case reflect.PointerTo(kind).Implements(jsonReader) && (len(inside) > 0 || kind.Kind() != reflect.Struct):
 		return map[string]any{}
 	case reflect.PointerTo(kind).Implements(textReader):
 		return map[string]any{"type": "string"}

@@ -254,6 +254,24 @@ func TestAnUnusualStructIsATool(t *testing.T) {
 	}
 }
 
+type defaulted struct {
+	Amount float64  `json:"amount,omitempty"`
+	Big    *big.Int `json:"big,omitempty"`
+}
+
+func (d *defaulted) UnmarshalJSON(text []byte) error {
+	type plain defaulted
+	d.Amount = 5
+	return json.Unmarshal(text, (*plain)(d))
+}
+
+func TestArgumentsThatReadThemselvesKeepTheirSchema(t *testing.T) {
+	text, _ := json.Marshal(schemaOf(reflect.TypeFor[defaulted](), nil))
+	if string(text) != `{"properties":{"amount":{"type":"number"},"big":{}},"type":"object"}` {
+		t.Fatalf("%s", text)
+	}
+}
+
 // FailNow of a test does it, in a function that the test gives as a tool.
 func TestAToolThatEndsItsGoroutineFails(t *testing.T) {
 	s := open_(t, "goexit.sqlite")
