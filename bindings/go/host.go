@@ -161,12 +161,19 @@ func (h *host) take(call *HostCall) {
 	}
 	h.running[call.id] = cancel
 	go func() {
-		defer release()
-		defer cancel(nil)
+		finished := false
+		defer func() {
+			if !finished { // runtime.Goexit, as FailNow of a test calls it
+				_ = call.complete(0, []byte(`{"message":"the function ended its goroutine"}`))
+			}
+			release()
+			cancel(nil)
+			h.mutex.Lock()
+			delete(h.running, call.id)
+			h.mutex.Unlock()
+		}()
 		call.finish(ctx, answer)
-		h.mutex.Lock()
-		delete(h.running, call.id)
-		h.mutex.Unlock()
+		finished = true
 	}()
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -77,7 +78,8 @@ func (s *Studio) Handler(marks Marks) http.Handler {
 			stream.Close()
 			delete(head, "expect")
 			if body, err = io.ReadAll(io.LimitReader(r.Body, first.BodyLimit+1)); err != nil {
-				return // the client is gone
+				unread(w, err)
+				return
 			}
 			if int64(len(body)) > first.BodyLimit {
 				w.Header().Set("Connection", "close")
@@ -213,6 +215,20 @@ func readable(value string) string {
 		letters[i] = rune(value[i])
 	}
 	return string(letters)
+}
+
+// unread answers a request whose body did not come whole. The client may be gone; without an answer, one that is not would be told 200.
+func unread(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		status = http.StatusRequestTimeout
+	}
+	w.Header().Set("Connection", "close")
+	tell(w, status, fmt.Sprintf("the body could not be read: %v; nothing was done", err))
 }
 
 // refuse answers a request that the engine could not take.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -137,6 +138,30 @@ func TestAClientThatGoesLeavesNoStream(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("the stream is still open")
 		}
+	}
+}
+
+func TestABodyThatCannotBeReadIsRefused(t *testing.T) {
+	s := open_(t, "unread.sqlite")
+	server := served(t, s)
+	connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	_, _ = io.WriteString(connection, "POST /studio/api/workflows HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Gate: open\r\nX-Requested-With: test\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil || answer.StatusCode != 400 {
+		t.Fatal(answer, err)
+	}
+	// What the application has around the mount says 413.
+	small := http.MaxBytesHandler(s.Handler(Marks{Gate: func(*http.Request) bool { return true }}), 10)
+	told := httptest.NewRecorder()
+	request := httptest.NewRequest("POST", "/studio/api/workflows", strings.NewReader(`{"name":"longer than ten"}`))
+	request.Header.Set("Content-Type", "application/json")
+	small.ServeHTTP(told, request)
+	if told.Code != 413 || !json.Valid(told.Body.Bytes()) {
+		t.Fatal(told.Code, told.Body)
 	}
 }
 

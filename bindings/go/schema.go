@@ -1,15 +1,19 @@
 package wfstudio
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
 var (
-	timeType = reflect.TypeFor[time.Time]()
-	rawType  = reflect.TypeFor[json.RawMessage]()
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
+	jsonReader = reflect.TypeFor[json.Unmarshaler]()
+	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // schemaOf is the JSON Schema of a type; what cannot be told, or contains itself, may be anything.
@@ -25,8 +29,13 @@ func schemaOf(kind reflect.Type, inside []reflect.Type) map[string]any {
 	switch {
 	case kind == timeType:
 		return map[string]any{"type": "string", "format": "date-time"}
-	case kind == rawType:
+	case kind == numberType:
+		return map[string]any{"type": "number"}
+	// Only the type knows what it reads. The arguments as a whole are members all the same, often with defaults for those that are missing.
+	case reflect.PointerTo(kind).Implements(jsonReader) && (len(inside) > 0 || kind.Kind() != reflect.Struct):
 		return map[string]any{}
+	case reflect.PointerTo(kind).Implements(textReader):
+		return map[string]any{"type": "string"}
 	}
 	switch kind.Kind() {
 	case reflect.String:
@@ -39,7 +48,7 @@ func schemaOf(kind reflect.Type, inside []reflect.Type) map[string]any {
 	case reflect.Float32, reflect.Float64:
 		return map[string]any{"type": "number"}
 	case reflect.Slice, reflect.Array:
-		if kind.Elem().Kind() == reflect.Uint8 {
+		if kind.Kind() == reflect.Slice && kind.Elem().Kind() == reflect.Uint8 {
 			return map[string]any{"type": "string"} // base 64, as encoding/json has it
 		}
 		return map[string]any{"type": "array", "items": schemaOf(kind.Elem(), append(inside, kind))}
@@ -56,18 +65,22 @@ func structSchema(kind reflect.Type, inside []reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, field := range reflect.VisibleFields(kind) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if field.Anonymous && name == "" || !field.IsExported() || field.Tag.Get("json") == "-" {
+		embedded := field.Anonymous && name == "" && structOf(field.Type) != nil
+		if embedded || !field.IsExported() || field.Tag.Get("json") == "-" || !promoted(kind, field.Index) {
 			continue
 		}
 		if name == "" {
 			name = field.Name
 		}
 		schema := schemaOf(field.Type, inside)
+		if _, plain := schema["type"].(string); plain && schema["items"] == nil && slices.Contains(strings.Split(options, ","), "string") {
+			schema = map[string]any{"type": "string"} // as encoding/json quotes it
+		}
 		if text := field.Tag.Get("description"); text != "" {
 			schema["description"] = text
 		}
 		if choices := field.Tag.Get("enum"); choices != "" {
-			schema["enum"] = strings.Split(choices, ",")
+			choose(schema, strings.Split(choices, ","))
 		}
 		properties[name] = schema
 		if field.Type.Kind() != reflect.Pointer && !strings.Contains(options, "omit") {
@@ -79,4 +92,43 @@ func structSchema(kind reflect.Type, inside []reflect.Type) map[string]any {
 		schema["required"] = required
 	}
 	return schema
+}
+
+// choose says what may be chosen; of a list, for each of its items.
+func choose(schema map[string]any, choices []string) {
+	if items, is := schema["items"].(map[string]any); is {
+		schema = items
+	}
+	values := []any{}
+	for _, choice := range choices {
+		switch kind := schema["type"]; {
+		case (kind == "integer" || kind == "number" || kind == "boolean") && json.Valid([]byte(choice)):
+			values = append(values, json.RawMessage(choice))
+		default:
+			values = append(values, choice)
+		}
+	}
+	schema["enum"] = values
+}
+
+// promoted is false for a field of an embedded struct that has a name of its own in JSON, or none.
+func promoted(kind reflect.Type, index []int) bool {
+	for _, at := range index[:len(index)-1] {
+		outer := structOf(kind).Field(at)
+		if name, _, _ := strings.Cut(outer.Tag.Get("json"), ","); name != "" {
+			return false
+		}
+		kind = outer.Type
+	}
+	return true
+}
+
+func structOf(kind reflect.Type) reflect.Type {
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	if kind.Kind() != reflect.Struct {
+		return nil
+	}
+	return kind
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -111,7 +112,7 @@ func (s *Studio) Shutdown(ctx context.Context) error {
 	s.closing.Do(func() {
 		limit := 10 * time.Second
 		if deadline, has := ctx.Deadline(); has {
-			limit = max(0, time.Until(deadline))
+			limit = min(max(0, time.Until(deadline)), math.MaxUint32*time.Millisecond)
 		}
 		if code := s.library.engineClose(s.engine, uint32(limit.Milliseconds())); code != codeOk {
 			s.closed = failed(code, nil)

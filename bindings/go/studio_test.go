@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -184,6 +188,110 @@ func eventsText(events []Event) (text string) {
 		text += event.Name + " " + string(event.Data) + "\n"
 	}
 	return text
+}
+
+type named_ struct {
+	Code string `json:"code"`
+}
+type hidden struct {
+	Secret string `json:"secret"`
+}
+type Plain struct {
+	Note string `json:"note,omitempty"`
+}
+type Label string
+type unusual struct {
+	named_ `json:"-"`
+	hidden `json:"-"`
+	Plain
+	Label
+	Named  named_      `json:"named"`
+	Level  int         `json:"level" enum:"1,2"`
+	Kinds  []string    `json:"kinds" enum:"x,y"`
+	Addr   netip.Addr  `json:"addr"`
+	Sum    [2]byte     `json:"sum"`
+	Count  int         `json:"count,string"`
+	Big    *big.Int    `json:"big"`
+	Number json.Number `json:"number"`
+}
+type shown struct {
+	Plain `json:"plain"`
+}
+
+// What encoding/json writes of a struct is what the schema of a tool takes, and what the tool gets again.
+func TestAnUnusualStructIsATool(t *testing.T) {
+	s := open_(t, "unusual.sqlite")
+	calls := 0
+	given := unusual{Label: "l", Level: 2, Kinds: []string{"y"}, Addr: netip.MustParseAddr("1.2.3.4"), Sum: [2]byte{1, 2}, Count: 7, Big: big.NewInt(5), Number: "1.5"}
+	_ = Tool(s, "unusual", func(_ context.Context, in unusual) (string, error) {
+		calls++
+		if !reflect.DeepEqual(in, given) {
+			return "", fmt.Errorf("got %+v", in)
+		}
+		return "fine", nil
+	})
+	_ = Tool(s, "shown", func(_ context.Context, in shown) (string, error) { calls++; return in.Plain.Note, nil })
+	for name, arguments := range map[string]any{"unusual": given, "shown": shown{}} {
+		text, err := json.Marshal(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		save(t, s, name, "tool", object{"tool_ref": "host:" + name, "parameters": json.RawMessage(text)})
+		if found := events(t, s, name); named(found, EventTraceCompleted) == nil {
+			t.Errorf("%s: %s", text, eventsText(found))
+		}
+	}
+	if calls != 2 {
+		t.Fatal(calls)
+	}
+	text, _ := json.Marshal(schemaOf(reflect.TypeFor[shown](), nil))
+	if string(text) != `{"properties":{"plain":{"properties":{"note":{"type":"string"}},"type":"object"}},"required":["plain"],"type":"object"}` {
+		t.Fatalf("%s", text)
+	}
+	save(t, s, "wrong", "tool", object{"tool_ref": "host:unusual", "parameters": object{"level": 3}})
+	if found := eventsText(events(t, s, "wrong")); !strings.Contains(found, "/level: 3 is not one of 1 or 2") {
+		t.Error(found)
+	}
+}
+
+type defaulted struct {
+	Amount float64  `json:"amount,omitempty"`
+	Big    *big.Int `json:"big,omitempty"`
+}
+
+func (d *defaulted) UnmarshalJSON(text []byte) error {
+	type plain defaulted
+	d.Amount = 5
+	return json.Unmarshal(text, (*plain)(d))
+}
+
+func TestArgumentsThatReadThemselvesKeepTheirSchema(t *testing.T) {
+	text, _ := json.Marshal(schemaOf(reflect.TypeFor[defaulted](), nil))
+	if string(text) != `{"properties":{"amount":{"type":"number"},"big":{}},"type":"object"}` {
+		t.Fatalf("%s", text)
+	}
+}
+
+// FailNow of a test does it, in a function that the test gives as a tool.
+func TestAToolThatEndsItsGoroutineFails(t *testing.T) {
+	s := open_(t, "goexit.sqlite")
+	_ = Tool(s, "quits", func(context.Context, object) (any, error) { runtime.Goexit(); return nil, nil }, Timeout(20*time.Second))
+	save(t, s, "quits", "tool", object{"tool_ref": "host:quits"})
+	began := time.Now()
+	if found := eventsText(events(t, s, "quits")); !strings.Contains(found, "ended its goroutine") || time.Since(began) > 15*time.Second {
+		t.Fatal(time.Since(began), found)
+	}
+}
+
+func TestADeadlineThatIsFarIsNotNear(t *testing.T) {
+	var told uint32
+	s := &Studio{library: &library{engineClose: func(_ uint64, ms uint32) int32 { told = ms; return codeOk }}, done: make(chan struct{})}
+	s.host.open(s)
+	ctx, stop := context.WithTimeout(context.Background(), (1<<32+1000)*time.Millisecond)
+	defer stop()
+	if err := s.Shutdown(ctx); err != nil || told < 1<<31 {
+		t.Fatal(err, told)
+	}
 }
 
 func TestACancelEndsTheContextOfATool(t *testing.T) {

@@ -170,6 +170,19 @@ namespace WfStudio
             catch (Exception) { return failure.GetType().Name; }
         }
 
+        // A function whose task is not a Task<object> is waited for as well: its failure is one of the call, and its result the answer.
+        static async Task<object> Settled(object result)
+        {
+            // ValueTask is not in every runtime.
+            var kind = result == null ? null : result.GetType();
+            if (kind != null && kind.FullName.StartsWith("System.Threading.Tasks.ValueTask", StringComparison.Ordinal)) result = kind.GetMethod("AsTask").Invoke(result, null);
+            var task = result as Task;
+            if (task == null) return result;
+            await task.ConfigureAwait(false);
+            var told = task.GetType().GetProperty("Result");
+            return told == null || told.PropertyType.Name == "VoidTaskResult" ? null : told.GetValue(task, null);
+        }
+
         // Gives the result to the engine, or the failure to the caller.
         internal static async Task<Dictionary<string, object>> Worked(HostCall call, Func<HostCall, Task<object>> answer)
         {
@@ -177,7 +190,7 @@ namespace WfStudio
             try
             {
                 if (call.Unwanted) throw new OperationCanceledException("the call was cancelled before it began; nothing was done");
-                var result = await answer(call).ConfigureAwait(false);
+                var result = await Settled(await answer(call).ConfigureAwait(false)).ConfigureAwait(false);
                 returned = true;
                 if (call.Complete(1, Json.Write(result)) != (int)StudioCode.Invalid) return null;
                 throw new FormatException("the engine does not read it");

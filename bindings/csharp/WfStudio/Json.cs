@@ -42,6 +42,7 @@ namespace WfStudio
             else if (value is DateTime time) Quote(text, time.ToUniversalTime().ToString("o", CultureInfo.InvariantCulture));
             else if (value is char || value is Guid || value is Uri || value is Enum) Quote(text, value.ToString());
             else if (value is IDictionary map) PutMembers(text, Entries(map), depth);
+            else if (value is IEnumerable pairs && IsMap(value.GetType())) PutMembers(text, Entries(pairs), depth);
             else if (value is IEnumerable list) PutItems(text, list, depth);
             else if (value is IConvertible plain) text.Append(plain.ToString(CultureInfo.InvariantCulture));
             else PutMembers(text, Properties(value), depth);
@@ -56,6 +57,23 @@ namespace WfStudio
         static IEnumerable<KeyValuePair<string, object>> Entries(IDictionary map)
         {
             foreach (DictionaryEntry entry in map) yield return new KeyValuePair<string, object>(Convert.ToString(entry.Key, CultureInfo.InvariantCulture), entry.Value);
+        }
+
+        // Of dictionaries that are none of the older kind, as ExpandoObject is.
+        static IEnumerable<KeyValuePair<string, object>> Entries(IEnumerable pairs)
+        {
+            foreach (var pair in pairs)
+            {
+                var key = pair.GetType().GetProperty("Key");
+                var value = pair.GetType().GetProperty("Value");
+                if (key == null || value == null) throw new ArgumentException("a dictionary whose entries are no pairs has no JSON");
+                yield return new KeyValuePair<string, object>(Convert.ToString(key.GetValue(pair, null), CultureInfo.InvariantCulture), value.GetValue(pair, null));
+            }
+        }
+
+        static bool IsMap(Type type)
+        {
+            return Array.Exists(type.GetInterfaces(), one => one.IsGenericType && (one.GetGenericTypeDefinition() == typeof(IDictionary<,>) || one.GetGenericTypeDefinition() == typeof(IReadOnlyDictionary<,>)));
         }
 
         static IEnumerable<KeyValuePair<string, object>> Properties(object value)
@@ -104,7 +122,7 @@ namespace WfStudio
             text.Append('"');
         }
 
-        /// <summary>The value of a text: Dictionary, List, string, long, double, bool or null.</summary>
+        /// <summary>The value of a text: Dictionary, List, string, long, double, bool or null; ulong where a whole number is too large for long.</summary>
         public static object Read(string text)
         {
             var at = 0;
@@ -165,6 +183,7 @@ namespace WfStudio
             while (at < text.Length && "+-.0123456789eE".IndexOf(text[at]) >= 0) at++;
             var part = text.Substring(begin, at - begin);
             if (long.TryParse(part, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out var whole)) return whole;
+            if (ulong.TryParse(part, NumberStyles.None, CultureInfo.InvariantCulture, out var large)) return large;
             if (double.TryParse(part, NumberStyles.Float, CultureInfo.InvariantCulture, out var number)) return number;
             throw Wrong(begin);
         }

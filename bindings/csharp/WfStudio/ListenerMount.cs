@@ -30,10 +30,10 @@ namespace WfStudio
             {
                 foreach (var value in name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? new[] { from.Headers[name] } : from.Headers.GetValues(name)) request.Headers.Add(new KeyValuePair<string, string>(name, value));
             }
-            marks?.Invoke(from, request);
             var to = context.Response;
             try
             {
+                marks?.Invoke(from, request);
                 using (var answer = await studio.HttpAsync(request).ConfigureAwait(false))
                 {
                     to.StatusCode = answer.Status;
@@ -47,6 +47,21 @@ namespace WfStudio
             {
                 to.Abort(); // the client is gone, or must not take a torn body for a whole one
             }
+            catch
+            {
+                Refuse(to); // a mark that throws lets nobody in, and its client does not wait for ever
+                throw;
+            }
+        }
+
+        static void Refuse(HttpListenerResponse to)
+        {
+            try
+            {
+                to.StatusCode = 500;
+                to.Close();
+            }
+            catch (Exception) { to.Abort(); }
         }
 
         // Events are whole, and their readers come again with the position that they have.

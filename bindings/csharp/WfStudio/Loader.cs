@@ -61,7 +61,7 @@ namespace WfStudio
                 if (exact && !File.Exists(path)) throw new DllNotFoundException("no such file");
                 var already = Mapped();
                 // Two copies in one process would drop each other's locks on the database.
-                if (already != null && Path.IsPathRooted(path) && Path.GetFullPath(path) != already) throw new DllNotFoundException("this process has " + already + " already; two copies would break each other's locks on the database");
+                if (already != null && Path.IsPathRooted(path) && Dynamic.Real(path) != Dynamic.Real(already)) throw new DllNotFoundException("this process has " + already + " already; two copies would break each other's locks on the database");
                 var native = Open(path);
                 opened = true;
                 var number = native.AbiVersion();
@@ -134,6 +134,19 @@ namespace WfStudio
                 if (found == IntPtr.Zero) throw new EntryPointNotFoundException("it has no " + name + ": it is older than this package");
                 return Marshal.GetDelegateForFunctionPointer(found, kind);
             });
+        }
+
+        [DllImport("libc", EntryPoint = "realpath")] static extern IntPtr realpath(string path, IntPtr none);
+        [DllImport("libc", EntryPoint = "free")] static extern void free(IntPtr text);
+
+        // Without links: `make install` gives one file several names, and the system tells the file.
+        internal static string Real(string path)
+        {
+            var found = Windows ? IntPtr.Zero : realpath(path, IntPtr.Zero);
+            if (found == IntPtr.Zero) return Path.GetFullPath(path);
+            var real = Marshal.PtrToStringAnsi(found);
+            free(found);
+            return real;
         }
 
         // The file of the library that this process has already; only Linux can tell.

@@ -59,7 +59,8 @@ namespace WfStudio
         internal readonly Native Native;
         internal readonly EngineHandle Engine;
         readonly Host host;
-        readonly Dictionary<ulong, StudioStream> streams = new Dictionary<ulong, StudioStream>();
+        // One that nobody holds any more is closed when it is collected.
+        readonly Dictionary<ulong, WeakReference<StudioStream>> streams = new Dictionary<ulong, WeakReference<StudioStream>>();
         readonly CancellationTokenSource ended = new CancellationTokenSource();
         readonly object closing = new object();
         int? closed;
@@ -148,9 +149,11 @@ namespace WfStudio
             var told = problem.Take(Native);
             if (code < 0) throw new StudioException(code, Encoding.UTF8.GetString(told));
             var stream = new StudioStream(this, new StreamHandle(Native, handle), ended.Token);
-            lock (streams) streams[stream.Number] = stream;
+            lock (streams) streams[stream.Number] = new WeakReference<StudioStream>(stream);
             return stream;
         }
+
+        internal int Listening { get { lock (streams) return streams.Count; } }
 
         internal void Forget(ulong stream)
         {
@@ -171,9 +174,9 @@ namespace WfStudio
                 for (var i = 0; i < (int)count; i++)
                 {
                     if (handles[i] == 0) { host.Fetch(); continue; }
-                    StudioStream stream;
-                    lock (streams) streams.TryGetValue(handles[i], out stream);
-                    stream?.Ring();
+                    WeakReference<StudioStream> known;
+                    lock (streams) streams.TryGetValue(handles[i], out known);
+                    if (known != null && known.TryGetTarget(out var stream)) stream.Ring();
                 }
             }
         }

@@ -83,8 +83,12 @@ namespace WfStudio
         {
             studio.Forget(Number);
             handle.Dispose();
+            GC.SuppressFinalize(this);
             Ring();
         }
+
+        /// <summary>Stops listening for a stream that nobody holds any more; its handle closes itself.</summary>
+        ~StudioStream() { studio.Forget(Number); }
 
         // The stream is asked before it is waited for: what came earlier is announced no second time.
         internal async Task<Piece> NextPieceAsync(CancellationToken cancel)

@@ -51,6 +51,12 @@ static class Tests
         Check((long)list[0] == 1 && (double)list[1] == -2.5 && (bool)list[2] && list[3] == null && (string)list[4] == "\"\\\nü🌍", "values");
         Check(Json.Write(read) == "{\"a\":[1,-2.5,true,null,\"\\\"\\\\\\u000aü🌍\"],\"b\":{},\"c\":[]}", Json.Write(read));
         Check(Json.Write(new { refunded = 25m, at = 'x' }) == "{\"refunded\":25,\"at\":\"x\"}", "an anonymous object");
+        // Dictionaries of every kind, also without members; a whole number that a long cannot hold.
+        IDictionary<string, object> open = new System.Dynamic.ExpandoObject();
+        Check(Json.Write(open) == "{}", "an empty object that grows: " + Json.Write(open));
+        open["id"] = ulong.MaxValue;
+        Check(Json.Write(open) == "{\"id\":18446744073709551615}", "an object that grows: " + Json.Write(open));
+        Check(Json.Write(Json.Read(Json.Write(open))) == Json.Write(open), "a large number");
         foreach (var wrong in new[] { "", "{", "[1,]", "{\"a\"}", "tru", "\"\\x\"", "1 2", new string('[', 999) })
         {
             var refused = false;
@@ -152,6 +158,9 @@ static class Tests
         row("another version, named", "/x/named.so", false, null, only("/x/named.so", good, "9.9.9"), "/x/named.so", null, true);
         row("two copies", "/x/named.so", false, "/y/libwfstudio.so", all, null, "/y/libwfstudio.so already", false);
         row("the same copy", "/x/named.so", false, "/x/named.so", all, "/x/named.so", null, false);
+        var link = Path.Combine(Folder, "link.so");
+        Process.Start(new ProcessStartInfo("ln", "-s " + bundled + " " + link) { UseShellExecute = false }).WaitForExit();
+        row("the same copy by another name", link, false, bundled, only(link, good, Native.Package), link, null, false);
     }
 
     static void RunsAndErrors()
@@ -265,6 +274,90 @@ static class Tests
                 Check(call.Cancelled.IsCancellationRequested, "cancelled");
                 Thread.Sleep(200);
             }
+        }
+    }
+
+    static async Task<string> Named(HostCall call) { await Task.Delay(10); return "by a task"; }
+    static async Task Silent(HostCall call) { await Task.Delay(10); silent++; }
+    static async Task<string> Refused(HostCall call) { await Task.Delay(10); throw new Exception("the till is empty"); }
+    static int silent;
+
+    // What the compiler takes for a function of an object, since its task is no Task<object>.
+    static void ATaskOfAnyKindIsWaitedFor()
+    {
+        using (var studio = Opened("tasks"))
+        {
+            Func<string, Func<HostCall, object>, string> told = (name, does) =>
+            {
+                studio.Tool(new { name = name }, does);
+                Save(studio, name, "tool", new Map { { "tool_ref", "host:" + name } });
+                return string.Join("\n", studio.Run(new { workflow = name, message = "hi" }).Select(one => one.Name + one.Data));
+            };
+            var named = told("named", call => Named(call));
+            Check(named.Contains("by a task") && !named.Contains("Exception"), named);
+            var silently = told("silent", call => Silent(call));
+            Check(silent == 1 && silently.Contains(EventName.TraceCompleted) && !silently.Contains("Status"), silently);
+            var refused = told("refused", call => Refused(call));
+            Check(refused.Contains("the till is empty") && !refused.Contains("the tool ran"), refused);
+        }
+    }
+
+    static void AStreamThatNobodyHoldsIsClosed()
+    {
+        using (var studio = Opened("dropped"))
+        {
+            Echo(studio);
+            var dropping = new Thread(() =>
+            {
+                for (var i = 0; i < 40; i++) studio.Run(new { workflow = "echo", message = "hi" }).NextAsync().Wait();
+            });
+            dropping.Start();
+            dropping.Join();
+            for (var i = 0; i < 100 && studio.Listening > 10; i++)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                Thread.Sleep(10);
+            }
+            Check(studio.Listening <= 10, studio.Listening + " streams are still known");
+            // One that is waited for is held, whoever has it.
+            studio.Tool(new { name = "slow" }, async call => { await Task.Delay(1500); return (object)"done"; });
+            Save(studio, "slow", "tool", new Map { { "tool_ref", "host:slow" } });
+            var last = Task.Run(() => Last(studio));
+            for (var i = 0; i < 20; i++) { GC.Collect(); Thread.Sleep(50); }
+            Check(last.Wait(20000) && last.Result == EventName.TraceCompleted, "a stream that is waited for");
+        }
+    }
+
+    static async Task<string> Last(Studio studio)
+    {
+        var stream = studio.Run(new { workflow = "slow", message = "hi" });
+        string last = null;
+        for (StudioEvent next; (next = await stream.NextAsync()) != null;) last = next.Name;
+        return last;
+    }
+
+    static void AMarkThatThrowsLetsNobodyIn()
+    {
+        using (var studio = Opened("marks"))
+        {
+            var port = 20000 + new Random().Next(20000);
+            var listener = new HttpListener();
+            listener.Prefixes.Add("http://127.0.0.1:" + port + "/");
+            listener.Start();
+            var answering = Task.Run(async () =>
+            {
+                try { await studio.AnswerAsync(await listener.GetContextAsync(), (from, request) => { throw new InvalidOperationException("the session store is away"); }); }
+                catch (InvalidOperationException) { return true; }
+                return false;
+            });
+            var asked = (HttpWebRequest)WebRequest.Create("http://127.0.0.1:" + port + "/studio/api/workflows");
+            asked.Timeout = 20000;
+            var status = 0;
+            try { asked.GetResponse().Close(); }
+            catch (WebException failure) { status = failure.Response == null ? -1 : (int)((HttpWebResponse)failure.Response).StatusCode; }
+            Check(status == 500 && answering.Result, "a mark that throws: " + status);
+            listener.Stop();
         }
     }
 
@@ -392,7 +485,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

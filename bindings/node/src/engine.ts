@@ -130,6 +130,7 @@ export class Stream {
   readonly #engine: Engine;
   readonly #handle: number;
   #told: (() => void) | undefined;
+  #forget = () => {};
   #open = true;
 
   constructor(engine: Engine, handle: number) {
@@ -158,11 +159,19 @@ export class Stream {
     if (this.#open) this.#engine.native.functions.studio_stream_cancel(this.#handle);
   }
 
+  /** Lets the stream go when the signal is aborted; a stream that is closed holds no signal. */
+  follow(signal: AbortSignal | undefined): void {
+    const aborted = () => this.close();
+    signal?.addEventListener('abort', aborted, { once: true });
+    this.#forget = () => signal?.removeEventListener('abort', aborted);
+  }
+
   /** Lets the stream go; whoever waits for the next piece gets none. */
   close(): void {
     if (!this.#open) return;
     this.#open = false;
     dropped.unregister(this);
+    this.#forget();
     this.#engine.leave(this.#handle);
     this.#engine.native.functions.studio_stream_close(this.#handle);
     this.#told?.();

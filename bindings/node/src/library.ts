@@ -118,8 +118,9 @@ function tripleOf<L>(from: Surroundings<L>): string {
   return `${from.platform}-${from.arch}${musl ? '-musl' : ''}`;
 }
 
+// The file of a loaded library may have been replaced since, by another installation.
 function isOurs(file: string): boolean {
-  return /(^|\/)libwfstudio\.(so|dylib)(\.\d+)*$/.test(file);
+  return /(^|\/)libwfstudio\.(so|dylib)(\.\d+)*( \(deleted\))?$/.test(file);
 }
 
 function told(failure: unknown): string {

@@ -109,14 +109,12 @@ export class Studio {
   async call(op: Op, request: Json = {}, { signal }: Signalled = {}): Promise<Json> {
     signal?.throwIfAborted();
     const stream = this.#start(op, request);
-    const aborted = () => stream.close();
-    signal?.addEventListener('abort', aborted, { once: true });
+    stream.follow(signal);
     try {
       const piece = await stream.next();
       signal?.throwIfAborted();
       return JSON.parse(text(piece!.bytes));
     } finally {
-      signal?.removeEventListener('abort', aborted);
       stream.close();
     }
   }

@@ -92,4 +92,10 @@ test('a second copy in the process is refused, and the first is used again', () 
   refused({ mapped, installed: ['@wfstudio/lib-linux-x64'], loads: { [BUNDLED]: {} } }, '/usr/lib/libwfstudio.so.1', BUNDLED);
   refused({ mapped, environment: { WFSTUDIO_LIBRARY: '/opt/a.so' }, loads: { '/opt/a.so': {} } }, '/usr/lib/libwfstudio.so.1', '/opt/a.so');
   assert.equal(found({ mapped, loads: { '/usr/lib/libwfstudio.so.1': {} } }), '/usr/lib/libwfstudio.so.1');
+  // An installation has put another file in its place.
+  refused(
+    { mapped: ['/opt/libwfstudio.so (deleted)'], environment: { WFSTUDIO_LIBRARY: '/opt/libwfstudio.so' } },
+    '(deleted) loaded',
+    'second copy',
+  );
 });

@@ -1,15 +1,17 @@
 /** Owns proof that each mount carries everything, and says what went wrong where it cannot. */
 
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import http from 'node:http';
 import { connect as connect2, createServer as createServer2 } from 'node:http2';
 import net from 'node:net';
 import test from 'node:test';
 import compression from 'compression';
 import express from 'express';
+import { HttpAnswer } from '../dist/http/answer.js';
 import { mount } from '../dist/http/express.js';
 import { handler } from '../dist/http/fetch.js';
-import { listener } from '../dist/http/node.js';
+import { answer, listener } from '../dist/http/node.js';
 import { calling, gate, opened, until } from './opened.mjs';
 
 const FRAMEWORKS = ['http', 'express', 'fastify', 'koa', 'nest', 'fetch'];
@@ -273,4 +275,95 @@ test('what the application says of caches and what the studio says add up', asyn
   const page = await raw(port, '/studio/workflows', { accept: 'text/html' });
   const asset = await raw(port, `/studio/${page.text.match(/assets\/[^"]+\.js/)[0]}`);
   assert.deepEqual([asset.status, asset.headers.vary], [200, 'Origin, accept-encoding']);
+});
+
+test("the application's own pages are served while the studio cannot say its mounts", async (t) => {
+  const [closed, refused] = [await opened(t), await opened(t)];
+  await closed.studio.close(200);
+  refused.studio.tool({ name: 'late', timeoutMs: -1 }, () => 1);
+  for (const [{ studio }, status] of [
+    [closed, 503],
+    [refused, 400],
+  ]) {
+    const app = express();
+    mount(app, studio, { gate: true });
+    app.get('/own', (_request, response) => response.send('own'));
+    const server = await new Promise((done) => {
+      const made = app.listen(0, '127.0.0.1', () => done(made));
+    });
+    t.after(() => server.closeAllConnections() ?? server.close());
+    const base = `http://127.0.0.1:${server.address().port}`;
+    assert.equal(await (await fetch(`${base}/own`)).text(), 'own');
+    assert.equal((await fetch(`${base}/studio/api/settings`)).status, status);
+  }
+});
+
+test('a client that left before its request came to the studio', async (t) => {
+  const { studio } = await opened(t);
+  for (const make of [http.createServer, createServer2]) {
+    const [left, ended] = [gate(), gate()];
+    const server = make((request, response) => {
+      response.once('close', () =>
+        setTimeout(() => {
+          answer(studio, { gate: true }, request, response).then(ended.open, ended.open);
+          left.open();
+        }, 10),
+      );
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.after(() => server.close());
+    const { port } = server.address();
+    const client = make === createServer2 ? connect2(`http://127.0.0.1:${port}`) : net.connect(port, '127.0.0.1');
+    if (make === createServer2) client.request({ ':path': '/studio/api/settings' }).on('error', () => {});
+    else client.write('POST /studio/api/agents HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
+    setTimeout(() => client.destroy(), 100);
+    await left.opened;
+    await Promise.race([ended.opened, new Promise((_, late) => setTimeout(() => late(new Error('it waits for ever')), 5000))]);
+  }
+});
+
+test('an answer that the application ends meanwhile', async (t) => {
+  const [pieces, closed] = [[Buffer.from('one'), Buffer.from('two'), undefined], gate()];
+  const stream = { next: async () => ({ bytes: pieces.shift() }), close: closed.open };
+  const studio = { http: async () => new HttpAnswer({ status: 200, headers: [] }, stream) };
+  const failed = [];
+  const server = http.createServer((request, response) => {
+    response.on('error', (error) => failed.push(error.code));
+    const write = response.write.bind(response);
+    response.write = (piece) => [write(piece), response.end()][0];
+    void answer(studio, {}, request, response);
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  assert.equal((await raw(server.address().port, '/studio')).text, 'one');
+  await closed.opened;
+  assert.deepEqual(failed, []);
+});
+
+test('below a path that only the mark says', async (t) => {
+  const { studio } = await opened(t);
+  const own = (_request, response) => response.end('own');
+  for (const [rootPath, path, status] of [
+    ['/shop', '/shop/studio/api/settings', 200],
+    [() => '/shop/', '/shop/studio/api/settings', 200],
+    ['/shop/studio', '/shop/studio/api/settings', 200],
+    ['/shop', '/studio/api/settings', 200],
+    ['/shop', '/shop/studios', undefined],
+    ['/shop', '/shopping/studio/api/settings', undefined],
+  ]) {
+    const server = http.createServer(listener(studio, { gate: true, rootPath }, own));
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.after(() => server.closeAllConnections() ?? server.close());
+    const told = await raw(server.address().port, path);
+    assert.deepEqual([told.status, told.text === 'own'], [status ?? 200, status === undefined], `${rootPath} ${path}`);
+  }
+});
+
+test('an answer that was read holds no signal', async (t) => {
+  const { studio } = await opened(t);
+  const { signal } = new AbortController();
+  await (await studio.http({ method: 'GET', path: '/studio/api/settings', gate: true }, { signal })).text();
+  await studio.http({ method: 'NO METHOD', path: '/studio' }, { signal }).catch(() => {});
+  await studio.call('health', {}, { signal });
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

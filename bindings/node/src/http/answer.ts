@@ -52,8 +52,7 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
 
   /** Waits for the head. When the signal is aborted the request is given up, also later. */
   static async of(stream: Stream, signal?: AbortSignal): Promise<HttpAnswer> {
-    const aborted = () => stream.close();
-    signal?.addEventListener('abort', aborted, { once: true });
+    stream.follow(signal);
     const piece = await stream.next();
     signal?.throwIfAborted();
     if (piece?.code !== CODES.HEAD) {

@@ -95,8 +95,25 @@ export function toWire(value: string): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** True for a path that is one of the studio's, below `root`. */
-export function owns(mounts: string[], path: string, root = ''): boolean {
-  const rest = path.startsWith(root) ? path.slice(root.length) : path;
-  return mounts.some((mount) => rest === mount || rest.startsWith(`${mount}/`));
+/** True for a request that is the studio's, below `root` or the mark of that name. Those of the application are served also when the studio is closed. */
+export async function ours<R>(studio: Studio, marks: Marks<R>, asked: R, path: string, root = ''): Promise<boolean> {
+  const mounts = await studio.mounts().catch(() => PREFIXES);
+  if (owns(mounts, path, root)) return true;
+  const mark = marks.rootPath;
+  const said = typeof mark === 'function' ? await mark(asked) : mark;
+  return Boolean(said) && owns(mounts, path, said!);
+}
+
+/** The mounts of a studio that does not say its own. */
+const PREFIXES = ['/studio', '/api/studio'];
+
+function owns(mounts: string[], path: string, root: string): boolean {
+  const before = root.replace(/\/+$/, '');
+  const below = (rest: string) => mounts.some((mount) => begins(rest, mount));
+  // A router that mounts the studio at its prefix counts the prefix in.
+  return below(path) || (begins(path, before) && (below(path.slice(before.length)) || mounts.some((mount) => before.endsWith(mount))));
+}
+
+function begins(path: string, beginning: string): boolean {
+  return path === beginning || path.startsWith(`${beginning}/`);
 }

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Studio } from '../studio.js';
 import { type Marks, type NodeRequest, answer, pathOf } from './node.js';
-import { owns } from './exchange.js';
+import { ours } from './exchange.js';
 
 export type { Marks } from './exchange.js';
 
@@ -20,7 +20,7 @@ export function middleware<R = Anything>(studio: Studio, marks: Marks<R> = {}) {
   return (request: IncomingMessage, response: ServerResponse, next: (failed?: unknown) => void): void => {
     const asked: NodeRequest = request;
     const hand = async () => {
-      if (!owns(await studio.mounts(), pathOf(asked), asked.baseUrl)) return next();
+      if (!(await ours(studio, marks, request as R, pathOf(asked), asked.baseUrl))) return next();
       await answer(studio, marks, asked, response, request as R);
     };
     hand().catch(next);

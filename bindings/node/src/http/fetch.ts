@@ -2,7 +2,7 @@
 
 import type { Studio } from '../studio.js';
 import { type HttpAnswer, type HttpRequest, problem } from './answer.js';
-import { BodyConsumed, type Marks, exchange, fromWire, marked, owns, toWire } from './exchange.js';
+import { BodyConsumed, type Marks, exchange, fromWire, marked, ours, toWire } from './exchange.js';
 
 export type { Marks } from './exchange.js';
 
@@ -22,7 +22,7 @@ export interface Handler extends Handle {
 /** Answers the studio's requests. Those that are not go to `other`; without it they are answered 404. */
 export function handler(studio: Studio, marks: Marks<Request> = {}, other?: (request: Request) => Response | Promise<Response>): Handler {
   const handle: Handle = async (request) => {
-    if (other && !owns(await studio.mounts(), new URL(request.url).pathname)) return other(request);
+    if (other && !(await ours(studio, marks, request, new URL(request.url).pathname))) return other(request);
     return answer(studio, marks, request);
   };
   return Object.assign(handle, { GET: handle, HEAD: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle });

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Studio } from '../studio.js';
-import { type Marks, owns } from './exchange.js';
+import { type Marks, ours } from './exchange.js';
 import { answer, pathOf } from './node.js';
 
 export type { Marks } from './exchange.js';
@@ -21,7 +21,7 @@ interface Context {
 export function mount<C = Anything>(app: { use(middleware: Anything): unknown }, studio: Studio, marks: Marks<C> = {}): void {
   app.use(async (context: Context, next: () => Promise<unknown>) => {
     const request = Object.assign(context.req, { originalUrl: context.originalUrl });
-    if (!owns(await studio.mounts(), pathOf(request))) return next();
+    if (!(await ours(studio, marks, context as C, pathOf(request)))) return next();
     // Middleware that runs around this one sees a status, and Koa leaves the answer alone.
     context.respond = false;
     await answer(studio, marks, request, context.res, context as C);

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Studio } from '../studio.js';
 import { type HttpAnswer, type HttpRequest, problem } from './answer.js';
-import { type Body, BodyConsumed, type Marks, exchange, fromWire, marked, owns, toWire } from './exchange.js';
+import { type Body, BodyConsumed, type Marks, exchange, fromWire, marked, ours, toWire } from './exchange.js';
 
 /** A request as frameworks hand it on: with the address that it came with, where they change `url`. */
 export interface NodeRequest extends IncomingMessage {
@@ -13,7 +13,7 @@ export interface NodeRequest extends IncomingMessage {
   body?: unknown;
   rawBody?: unknown;
   /** Of HTTP/2. */
-  stream?: { endAfterHeaders: boolean };
+  stream?: { endAfterHeaders: boolean; destroyed: boolean };
 }
 
 export type { Marks } from './exchange.js';
@@ -29,6 +29,8 @@ export async function answer<R = NodeRequest>(
   const gone = new AbortController();
   const left = () => gone.abort();
   response.once('close', left);
+  // The client may have left while the application did something else.
+  if (response.destroyed || request.stream?.destroyed) left();
   try {
     const head = { ...headOf(request), ...(await marked(marks, asked)) };
     const told = await exchange(studio, head, bodyOf(request), gone.signal).catch(misplaced);
@@ -51,7 +53,7 @@ export function listener(
 ) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const hand = async () => {
-      if (other && !owns(await studio.mounts(), pathOf(request))) return other(request, response);
+      if (other && !(await ours(studio, marks, request, pathOf(request)))) return other(request, response);
       await answer(studio, marks, request, response);
     };
     hand().catch((failed) => {
@@ -147,7 +149,8 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
   // The client sees that a stream was opened, also while nothing comes.
   if (told.isEvents) response.flushHeaders();
   for await (const piece of told) {
-    if (response.destroyed) break;
+    // The application may have ended it meanwhile.
+    if (response.destroyed || response.writableEnded) break;
     const taken = response.write(piece);
     // `compression` keeps what it is given until it has enough; a stream of the adapter `vercel` does not forbid it to compress.
     if (told.isEvents) (response as { flush?: () => void }).flush?.();
