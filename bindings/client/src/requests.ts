@@ -115,8 +115,14 @@ export class Requests {
 
   async #once(method: string, path: string, options: Request): Promise<Response> {
     const { headers: own, credentials = 'same-origin', onConnection } = this.options;
-    const headers = new Headers({ Accept: 'application/json' });
-    const set = (fields: HeaderFields = {}): void => Object.entries(fields).forEach(([name, value]) => headers.set(name, value));
+    const headers: HeaderFields = { Accept: 'application/json' };
+    // Names in another case are the same header, which is sent once.
+    const set = (fields: HeaderFields = {}): void => {
+      for (const name in fields) {
+        for (const known in headers) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
+        headers[name] = fields[name] as string;
+      }
+    };
     set(typeof own === 'function' ? own(method) : own);
     set(options.headers);
     if (method !== 'GET') set({ 'X-Requested-With': 'XMLHttpRequest' });
@@ -124,6 +130,7 @@ export class Requests {
     if (options.revision != null) set({ 'If-Match': `"${options.revision}"` });
     const body = options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const { signal } = options;
+    void new Headers(headers); // what cannot be sent is an error of the program, and no lost line
     const ask = this.options.fetch ?? fetch;
     const init = { method, headers, body, signal, credentials };
     const response = await ask(this.address(withQuery(path, options.query)), init).catch(this.#broken(signal));
