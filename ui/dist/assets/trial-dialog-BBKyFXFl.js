@@ -1,1 +1,0 @@
-export{t as default}from"./panels-DMEV3oVe.js";
