@@ -142,7 +142,15 @@ public:
             else answers_.erase(key), order_.pop_back();
             throw Error(code, "");
         }
-        if (calls_ == Calls::threads && !fetcher_.joinable()) fetcher_ = std::thread([host = shared_from_this()] { host->fetch(); });
+        if (used_) begin();
+    }
+
+    // The engine is used in this process. Not before, so that the child of a fork, which has no threads of its parent, may be the first to use it.
+    void use() {
+        if (used_) return;
+        std::lock_guard lock(mutex_);
+        begin();
+        used_ = true;
     }
 
     // The answer to one call, on this thread.
@@ -218,6 +226,10 @@ private:
         Answer answer;
     };
 
+    void begin() {
+        if (calls_ == Calls::threads && !ended_ && !answers_.empty() && !fetcher_.joinable()) fetcher_ = std::thread([host = shared_from_this()] { host->fetch(); });
+    }
+
     void fetch() {
         Buffer out;
         while (true) {
@@ -283,6 +295,7 @@ private:
     std::thread fetcher_;
     std::size_t idle_ = 0;
     bool ended_ = false;
+    std::atomic<bool> used_{false};
 };
 }  // namespace detail
 
@@ -504,7 +517,11 @@ public:
     // Before a body is read: status 100 with `body_limit`, or the refusal of the request.
     Response may_send(const Request &request) { return ask(request, R"(,"expect":"100-continue")"); }
 
-    studio_engine *handle() const { return handle_; }
+    // For the functions of wfstudio.h. The engine is used from now on: the child of a fork opens another one.
+    studio_engine *handle() const {
+        host_->use();
+        return handle_;
+    }
 
 private:
     Stream begin(std::string_view op, std::string_view request, std::string_view body = {}) {
@@ -518,6 +535,7 @@ private:
         }
         studio_stream *stream = nullptr;
         detail::Buffer out;
+        host_->use();
         std::int32_t code = studio_start(handle_, name.c_str(), detail::bytes(text), text.size(), detail::bytes(body), body.size(), &stream, out.out());
         detail::check(code, out.view());
         return Stream(stream, host_);
@@ -542,7 +560,9 @@ private:
     std::int32_t shut(std::uint32_t timeout_ms) {
         std::call_once(closing_, [&] {
             closed_ = studio_engine_close(handle_, timeout_ms);
-            host_->end();
+            // In the child of a fork the threads are the parent's: nothing is waited for, no lock is taken, and the host stays where it is.
+            if (closed_ == STUDIO_FORKED) new std::shared_ptr<detail::Host>(host_);
+            else host_->end();
         });
         return closed_;
     }

@@ -174,6 +174,8 @@ private:
             return reply(connection, problem(closed ? 503 : 400, error.what()));
         } catch (const std::exception &error) {
             return reply(connection, problem(500, error.what()));
+        } catch (...) {
+            return reply(connection, problem(500, "the host threw what is no std::exception"));
         }
     }
 
@@ -250,6 +252,8 @@ private:
             }
         } catch (const Error &error) {
             return error.code == STUDIO_CLOSED && body.events ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+        } catch (...) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
         }
         std::size_t sent = std::min(room, body.piece.size());
         std::memcpy(into, body.piece.data(), sent);
@@ -257,8 +261,8 @@ private:
         return static_cast<ssize_t>(sent);
     }
 
-    static Reply problem(int status, std::string_view detail) {
-        return {status, R"({"type":"about:blank","status":)" + std::to_string(status) + ",\"detail\":" + json::quote(detail) + "}", "application/problem+json"};
+    static Reply problem(int status, std::string_view text) {
+        return {status, R"({"type":"about:blank","status":)" + std::to_string(status) + ",\"detail\":" + json::quote(detail::readable(text)) + "}", "application/problem+json"};
     }
     static MHD_Result reply(MHD_Connection *connection, const Reply &said) {
         auto *response = MHD_create_response_from_buffer(said.body.size(), const_cast<char *>(said.body.data()), MHD_RESPMEM_MUST_COPY);

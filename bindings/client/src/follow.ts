@@ -21,6 +21,7 @@ function endsAt({ name, data }: StudioEvent): Stop {
   return LAST.has(name) ? 'rested' : 'closed';
 }
 
+const EVENTS = 'text/event-stream';
 /** A tab that nobody sees for so long gives its connection back. */
 const AWAY = 60_000;
 const SIGNED_IN = 5000;
@@ -156,8 +157,12 @@ async function read(client: Requests, request: Follow, key: string, at: Place, o
     at.mine = true;
     response = await open(client, request, key, at, own.signal);
     listen();
-    at.taken = true;
     if (response.status === 204 || !response.body) return 'rested';
+    const { status, headers } = response;
+    const type = headers.get('content-type') ?? EVENTS;
+    // A page of the host, such as one to sign in at that a redirect led to: it says nothing of the run.
+    if (!type.startsWith(EVENTS)) return new Problem({ status, code: 'no_events', title: 'No events', detail: type });
+    at.taken = true;
     await readEvents(response.body, onEvent, ready);
     return at.stop;
   } catch (error) {

@@ -44,7 +44,7 @@ export function next(line: Line, stop: Stop, waits: boolean): Next {
   const look = fails > 2;
   if (!isProblem(stop)) return { kind: 'open', after, look };
   const { status, retryAfter } = stop;
-  const unsure = status === 0 || status >= 500 || stop.code === 'idempotency_in_progress';
+  const unsure = status < 400 || status >= 500 || stop.code === 'idempotency_in_progress';
   line.doubtful ||= taken || unsure;
   if (waits && (status === 401 || status === 419)) return { kind: 'sign-in' };
   const wait = Math.max(retryAfter ?? 0, after);

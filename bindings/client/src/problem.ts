@@ -37,11 +37,14 @@ function waitOf(header: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms);
 }
 
-export async function problemFrom(response: Response): Promise<Problem> {
+export async function problemFrom(response: Response, signal?: AbortSignal): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const retryAfter = waitOf(response.headers.get('retry-after'));
   const { status, statusText } = response;
-  const body = (await response.json().catch(() => null)) as Partial<Body> | null;
+  const body = (await response.json().catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    return null;
+  })) as Partial<Body> | null;
   const title = body ? (body.title ?? '') : statusText;
   return new Problem(
     { ...body, status, code: body?.code ?? `http_${status}`, title, detail: body?.detail ?? title },

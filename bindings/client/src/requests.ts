@@ -94,7 +94,7 @@ export class Requests {
   async json<T>(method: string, path: string, options?: Request): Promise<T> {
     const response = await this.send(method, path, options);
     if (response.status === 204) return undefined as T;
-    const text = await response.text();
+    const text = await response.text().catch(this.#broken(options?.signal));
     return (text ? JSON.parse(text) : undefined) as T;
   }
 
@@ -104,7 +104,7 @@ export class Requests {
     let response = await this.#once(method, path, options);
     if (renew && refused(response) && (await renew(response, method).catch(notRenewed))) response = await this.#once(method, path, options);
     if (response.status === 401 || response.status === 419) onConnection?.({ signedOut: true });
-    if (!response.ok) throw await problemFrom(response);
+    if (!response.ok) throw await problemFrom(response, options.signal);
     onConnection?.({ signedOut: false });
     return response;
   }
@@ -115,20 +115,35 @@ export class Requests {
 
   async #once(method: string, path: string, options: Request): Promise<Response> {
     const { headers: own, credentials = 'same-origin', onConnection } = this.options;
-    const headers: HeaderFields = { Accept: 'application/json', ...(typeof own === 'function' ? own(method) : own), ...options.headers };
-    if (method !== 'GET') headers['X-Requested-With'] = 'XMLHttpRequest';
-    if (options.body !== undefined) headers['Content-Type'] = 'application/json';
-    if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;
+    const headers: HeaderFields = { Accept: 'application/json' };
+    // Names in another case are the same header, which is sent once.
+    const set = (fields: HeaderFields = {}): void => {
+      for (const name in fields) {
+        for (const known in headers) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
+        headers[name] = fields[name] as string;
+      }
+    };
+    set(typeof own === 'function' ? own(method) : own);
+    set(options.headers);
+    if (method !== 'GET') set({ 'X-Requested-With': 'XMLHttpRequest' });
+    if (options.body !== undefined) set({ 'Content-Type': 'application/json' });
+    if (options.revision != null) set({ 'If-Match': `"${options.revision}"` });
     const body = options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const { signal } = options;
+    void new Headers(headers); // what cannot be sent is an error of the program, and no lost line
     const ask = this.options.fetch ?? fetch;
     const init = { method, headers, body, signal, credentials };
-    const response = await ask(this.address(withQuery(path, options.query)), init).catch((error: unknown) => {
-      if (signal?.aborted) throw error;
-      onConnection?.({ offline: true });
-      throw offline();
-    });
+    const response = await ask(this.address(withQuery(path, options.query)), init).catch(this.#broken(signal));
     onConnection?.({ offline: false });
     return response;
+  }
+
+  /** Without a line, or with one that breaks in the middle of an answer, there is none. */
+  #broken(signal?: AbortSignal): (error: unknown) => never {
+    return (error) => {
+      if (signal?.aborted) throw error;
+      this.options.onConnection?.({ offline: true });
+      throw offline();
+    };
   }
 }

@@ -10,13 +10,18 @@ export const hidden = (): boolean => page()?.hidden ?? false;
 export function until(signal: AbortSignal, begin: (go: () => void) => Undo): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
+    let undo: Undo | undefined;
+    let over = false;
     const go = (): void => {
-      undo();
+      over = true;
+      undo?.();
       signal.removeEventListener('abort', go);
       resolve();
     };
-    const undo = begin(go);
-    signal.addEventListener('abort', go);
+    undo = begin(go);
+    // It may be over already: whoever was asked to call may call at once.
+    if (over) undo();
+    else signal.addEventListener('abort', go);
   });
 }
 

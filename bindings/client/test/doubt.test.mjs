@@ -15,6 +15,10 @@ const RUN = /GET .*\/api\/runs\/T/;
 const LONG = { timeout: 20_000 };
 
 const cut = (response) => response.destroy();
+const page = (response) => {
+  response.writeHead(200, { 'Content-Type': 'text/html' });
+  response.end('<html>');
+};
 const all = async (events) => {
   const names = [];
   for await (const event of events) names.push(event.name);
@@ -27,6 +31,7 @@ const thrower = (error) => () => {
 
 for (const [what, answers, tries, code] of [
   ['an answer that never comes', [cut], 4, 'offline'],
+  ['a page to sign in at', [page], 4, 'no_events'],
   ['a gateway that says no', [json(502, { code: 'bad_gateway' })], 4, 'bad_gateway'],
   ['a key that stays in progress', [json(409, { code: 'idempotency_in_progress' })], 4, 'idempotency_in_progress'],
   ['a fault of the server', [json(500, { code: 'internal' })], 1, 'internal'],

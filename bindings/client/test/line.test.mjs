@@ -142,6 +142,17 @@ test('where nobody can sign in, a refused token is told', { timeout: 5000 }, asy
   assert.equal((await other.end).kind, 'lost');
 });
 
+test('who says at once that somebody signed in is heard', { timeout: 5000 }, async (t) => {
+  const { url } = await serve(t, [[START, json(401, { code: 'unauthenticated' }), stream([...BEGAN, DONE])]]);
+  let undone = 0;
+  const onSignedIn = (go) => {
+    go();
+    return () => (undone += 1);
+  };
+  assert.deepEqual(await all(new Client({ url, onSignedIn }).run('draft')), ['thread', 'token', 'trace_completed']);
+  assert.equal(undone, 1);
+});
+
 test('where somebody can, the run waits for it', { timeout: 5000 }, async (t) => {
   let signIn;
   const { url, asked } = await serve(t, [[START, json(401, { code: 'unauthenticated' }), stream([...BEGAN, DONE])]]);

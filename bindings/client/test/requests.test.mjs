@@ -53,6 +53,41 @@ test('without a server the problem is `offline`, and that is told', async () => 
   assert.deepEqual(told, [{ offline: true }]);
 });
 
+test('a line that breaks in the middle of an answer is `offline`; an abort there is an abort', async (t) => {
+  const part = (status, cut) => (response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': 100 });
+    response.write('{"a":', () => cut && response.destroy());
+  };
+  const { url } = await serve(t, [
+    [/settings/, part(200, true)],
+    [/runs/, part(200)],
+    [/agents/, part(500)],
+  ]);
+  const told = [];
+  const studio = new Client({ url, onConnection: (change) => told.push(change) });
+  await assert.rejects(studio.call('GET /api/settings'), { status: 0, code: 'offline' });
+  assert.deepEqual(told.at(-1), { offline: true });
+  for (const operation of ['GET /api/runs', 'GET /api/agents']) {
+    const error = await studio.call(operation, { signal: AbortSignal.timeout(200) }).catch((e) => e);
+    assert.deepEqual([error instanceof Problem, error.name], [false, 'TimeoutError'], operation);
+  }
+});
+
+test('a header is sent once, however its name is written; one that cannot be sent is an error of the program', async (t) => {
+  const { url, asked } = await serve(t, [[/./, json(200, {})]]);
+  const headers = { accept: 'text/plain', 'content-type': 'application/json', 'x-requested-with': 'mine', 'idempotency-key': 'one' };
+  await new Client({ url, headers }).call('POST /api/agents', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'two' } });
+  const sent = asked[0].headers;
+  assert.deepEqual(
+    Object.keys(headers).map((name) => sent[name]),
+    ['text/plain', 'application/json', 'XMLHttpRequest', 'two'],
+  );
+  const bad = new Client({ url, headers: { Authorization: 'Bearer \u{1f511}' } });
+  await assert.rejects(bad.call('GET /api/settings'), TypeError);
+  assert.equal((await bad.run('draft').end).problem.code, 'client_error');
+  assert.equal(asked.length, 1);
+});
+
 test('an aborted request is an abort, no problem', async (t) => {
   const { url } = await serve(t, [[/./, () => undefined]]);
   const error = await new Client({ url }).call('GET /api/settings', { signal: AbortSignal.timeout(20) }).catch((e) => e);

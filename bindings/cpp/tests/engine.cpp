@@ -1,6 +1,8 @@
 // Owns proof of the C++ header: events, tools by threads and inside streams, errors, HTTP, cancels, closing at any moment.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <wfstudio.hpp>
 
 #include <cerrno>
@@ -211,6 +213,54 @@ static void closing_is_safe_at_any_moment() {
     CHECK_THROWS(STUDIO_CLOSED, engine.call(studio::op::health));
 }
 
+// What a child does, and whether it ended well.
+static bool child(const std::function<void()> &work) {
+    pid_t process = fork();
+    if (process == 0) {
+        alarm(20);
+        work();
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(process, &status, 0);
+    return status == 0;
+}
+
+// An engine that was opened before a fork and is used after it answers with its tools.
+static void a_child_may_be_the_first_to_use_an_engine() {
+    auto engine = std::make_unique<studio::Engine>(config("child.sqlite"));
+    engine->tool(R"({"name":"good","timeout_ms":5000})", [](std::string_view) { return "1"s; });
+    CHECK(child([&] {
+        engine->call(studio::op::workflow_save, workflow("good", tool_node("good")));
+        CHECK(named(all(engine->run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
+        engine.reset();
+    }));
+    CHECK(named(all(engine->run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
+}
+
+// An engine that the parent uses, with tools that run, is let go in a child without a wait.
+static void a_child_lets_go_of_the_engine_of_its_parent() {
+    auto engine = std::make_unique<studio::Engine>(config("parent.sqlite"));
+    std::atomic<bool> leave{false};
+    engine->tool(R"({"name":"slow"})", [&](const studio::Call &call) {
+        while (!leave && !call.wait_for(20ms)) {}
+        return "1"s;
+    });
+    engine->call(studio::op::workflow_save, workflow("slow", tool_node("slow")));
+    std::vector<std::thread> runs;
+    for (int i = 0; i < 4; i++) runs.emplace_back([&] { all(engine->run(R"({"workflow":"slow","message":"hi"})")); });
+    for (int i = 0; i < 10; i++) {
+        std::this_thread::sleep_for(30ms);
+        CHECK(child([&] {
+            CHECK_THROWS(STUDIO_FORKED, engine->call(studio::op::health));
+            CHECK_THROWS(STUDIO_FORKED, (engine->close(), 0));
+            engine.reset();
+        }));
+    }
+    leave = true;
+    for (auto &run : runs) run.join();
+}
+
 int main() {
     reads_json();
     runs_and_answers();
@@ -222,5 +272,7 @@ int main() {
     prefixes_are_asked();
     mounts();
     closing_is_safe_at_any_moment();
+    a_child_may_be_the_first_to_use_an_engine();
+    a_child_lets_go_of_the_engine_of_its_parent();
     std::puts("the C++ header is as promised");
 }

@@ -62,13 +62,29 @@ static void headers_are_text() {
     CHECK(studio::mhd::detail::escaped("/a%2Fb c\xc3\xa9\"") == "/a%2Fb%20c%C3%A9%22");
 }
 
+static void what_the_host_throws_is_an_answer() {
+    for (std::string thrown : {"std", "odd", "mark"}) {
+        std::string told = ask("GET " + (thrown == "mark" ? "/studio/workflows"s : "/own/throws"s) + "?" + thrown);
+        CHECK(status(told) == 500 && told.find("application/problem+json") != std::string::npos);
+        CHECK(studio::mhd::detail::is_utf8(body(told)) && body(told).find(thrown == "std" ? "f\xc3\xbcr 5" : "no std::exception") != std::string::npos);
+    }
+    CHECK(status(ask("GET /own/ping")) == 200);
+}
+
 int main() {
     studio::Engine engine{config("mhd.sqlite")};
     std::optional<studio::mhd::Server> server;
     for (port = 20000 + static_cast<std::uint16_t>(getpid() % 20000); !server; port++) {
         try {
-            auto marks = [](studio::Request &request) { request.gate = true; };
-            server.emplace(engine, port, marks, [](const studio::Request &request) { return studio::mhd::Reply{200, request.path, "text/plain"}; });
+            auto marks = [](studio::Request &request) {
+                if (request.query == "mark") throw 5;
+                request.gate = true;
+            };
+            server.emplace(engine, port, marks, [](const studio::Request &request) {
+                if (request.query == "std") throw std::runtime_error("f\xfcr 5");
+                if (request.query == "odd") throw 5;
+                return studio::mhd::Reply{200, request.path, "text/plain"};
+            });
             break;
         } catch (const std::runtime_error &) {
             // another program has that port
@@ -78,6 +94,7 @@ int main() {
     a_head_alone_tells_the_length_of_the_whole();
     own_paths_have_one_form();
     paths_that_are_no_text_are_refused();
+    what_the_host_throws_is_an_answer();
     engine.close();
     std::puts("the mount in libmicrohttpd is as promised");
 }

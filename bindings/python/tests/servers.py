@@ -135,6 +135,18 @@ def django_wsgi(studio, marks, own, port):
     _serve_wsgi(get_wsgi_application(), port)
 
 
+def cut_off(port, path, body, announced):
+    """The answer to a request whose client leaves before it has sent the body that it announced."""
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Person: ada\r\nContent-Type: application/json\r\nX-Requested-With: test\r\nContent-Length: {announced}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        client.sendall(head.encode() + body)
+        client.shutdown(socket.SHUT_WR)
+        told = b""
+        while part := client.recv(65536):
+            told += part
+        return told
+
+
 def free_port():
     """A port where nobody listens."""
     with socket.socket() as found:

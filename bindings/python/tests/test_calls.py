@@ -374,3 +374,178 @@ def test_a_child_leaves_alone_what_its_parent_runs(tmp_path):
         assert os.waitpid(child, 0)[1] == 0
     finally:
         studio.shutdown()
+
+
+def test_a_tool_whose_loop_ends_is_not_told_as_one_that_failed(tmp_path):
+    studio, begun = wfstudio.Studio(config(tmp_path)), threading.Event()
+    told = []
+    complete = studio.engine.complete_host_call
+    studio.engine.complete_host_call = lambda number, ok, answer: (told.append((ok, json.loads(answer))), complete(number, ok, answer))
+
+    @studio.tool(input_schema={"type": "object"})
+    async def later(**_):
+        begun.set()
+        await asyncio.sleep(20)
+
+    async def ask():
+        await studio.acall("workflow.save", **workflow("later", "later"))
+        thread.start()
+        await asyncio.get_running_loop().run_in_executor(None, begun.wait, 10)
+
+    last = []
+    thread = threading.Thread(target=lambda: last.extend(studio.run(workflow="later", message="x")))
+    try:
+        asyncio.run(ask())
+        thread.join(10)
+        assert last[-1].name == "trace_failed" and told[-1][0] == 0 and told[-1][1]["unanswered"] is True
+        assert last[-1].data["calls"][0]["name"] == "later", "a person is asked what became of it"
+    finally:
+        studio.shutdown()
+
+
+def test_an_async_tool_does_not_wait_for_a_loop_that_stands_still(tmp_path):
+    studio, loop = wfstudio.Studio(config(tmp_path)), asyncio.new_event_loop()
+
+    @studio.tool(input_schema={"type": "object"}, timeout_ms=5000)
+    async def later(**_):
+        await asyncio.sleep(0.01)
+
+    try:
+        loop.run_until_complete(studio.acall("workflow.save", **workflow("later", "later")))
+        assert list(studio.run(workflow="later", message="x"))[-1].name == "trace_completed"
+    finally:
+        loop.close()
+        studio.shutdown()
+
+
+def test_a_call_without_a_thread_fails_alone(monkeypatch):
+    host, engine, done = wfstudio.Host(workers=2), Told(), threading.Event()
+    host.answers("gate")(lambda _: done.wait(10) and {"allow": True})
+    calls, start = Calls(host, engine), threading.Thread.start
+
+    def none(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none)
+    calls.take({"op": "gate", "call_id": 1, "payload": {}})
+    assert engine.answers == [(0, {"message": "the host has no thread for the call: can't start new thread; nothing was done"})]
+    monkeypatch.setattr(threading.Thread, "start", start)
+    calls.take({"op": "gate", "call_id": 2, "payload": {}})
+    monkeypatch.setattr(threading.Thread, "start", none)
+    calls.take({"op": "gate", "call_id": 3, "payload": {}})
+    done.set()
+    until = time.monotonic() + 10
+    while len(engine.answers) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert engine.answers[1:] == [(1, {"allow": True})] * 2, "one that works comes to the next"
+    calls.close()
+
+
+@pytest.mark.parametrize("on_main", [True, False])
+def test_a_stream_may_be_closed_by_another_thread(tmp_path, on_main):
+    studio, begun, leave = wfstudio.Studio(config(tmp_path)), threading.Event(), threading.Event()
+
+    @studio.tool(input_schema={"type": "object"})
+    def slow(**_):
+        begun.set()
+        leave.wait(20)
+
+    studio.call("workflow.save", **workflow("slow", "slow"))
+    events, told = studio.run(workflow="slow", message="x"), []
+
+    def read():
+        try:
+            told.extend(events)
+        except wfstudio.StudioError.Failed as failure:
+            told.append(failure.code)
+
+    def close():
+        assert begun.wait(10)
+        time.sleep(0.2)
+        events.close()
+
+    try:
+        mine, other = (read, close) if on_main else (close, read)
+        thread = threading.Thread(target=other)
+        thread.start()
+        mine()
+        thread.join(5)
+        assert not thread.is_alive() and told[-1] == -5 and not leave.is_set()
+        events.close()
+    finally:
+        leave.set()
+        studio.shutdown()
+
+
+def test_registered_classes_are_there_after_the_application_begins_again(tmp_path):
+    studio = wfstudio.Studio(config(tmp_path))
+
+    class Kept(wfstudio.StudioWorkflow):
+        @staticmethod
+        def definition():
+            nodes = [{"id": kind, "type": kind, "data": {}, "position": {"x": 0, "y": 0}} for kind in ("start", "stop")]
+            edges = [{"id": "e", "source": "start", "target": "stop"}]
+            return {"slug": "kept", "name": "Kept", "graph": {"version": 1, "nodes": nodes, "edges": edges}}
+
+    studio.register(Kept)
+
+    async def live():
+        for _ in range(2):
+            async with studio.lifespan():
+                assert [event.name async for event in studio.arun(workflow="kept", message="x")][-1] == "trace_completed"
+
+    asyncio.run(live())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_name_without_a_configuration_is_the_same_engine_in_a_child(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = wfstudio.Studio({**config(tmp_path), "route_prefix": "shop"}, name="forked")
+    second = wfstudio.Studio(name="forked")
+    assert second.prefixes() == first.prefixes()
+    try:
+        first.call("agent.save", name="Mine", slug="mine", provider="script", model="echo")
+        child = os.fork()
+        if child == 0:
+            code = 3
+            try:
+                signal.alarm(20)
+                assert list(second.run(agent="mine", message="x"))[-1].name == "done"
+                assert wfstudio.Studio(name="forked").engine is second.engine and first.live().engine is second.engine
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        first.shutdown()
+
+
+def test_a_studio_that_begins_takes_no_call_of_another(tmp_path):
+    """In a child of a fork each studio of an engine asks whether the engine is its own."""
+    first, second = (wfstudio.Studio(config(tmp_path), name="taken") for _ in range(2))
+    first.tool(name="pay", input_schema={"type": "object"}, timeout_ms=5000)(lambda **_: "paid")
+    try:
+        first.call("workflow.save", **workflow("pay", "pay"))
+        taken, go, take = threading.Event(), threading.Event(), first.engine.waiter.take
+
+        def slowly(call):
+            taken.set()
+            go.wait(10)
+            take(call)
+
+        first.engine.waiter.take = slowly
+        last, threads = [], []
+        for _ in range(2):
+            threads.append(threading.Thread(target=lambda: last.append(list(first.run(workflow="pay", message="x"))[-1].name)))
+            threads[-1].start()
+            assert taken.wait(10)
+        time.sleep(1)  # the second call waits to be fetched
+        second._opened = second._opened._replace(process=0)
+        second.live()
+        first.engine.waiter.take = take
+        go.set()
+        for thread in threads:
+            thread.join()
+        assert last == ["trace_completed"] * 2
+    finally:
+        first.shutdown()

@@ -13,7 +13,7 @@ import wfstudio.django
 from django.conf import settings
 from django.http import HttpResponse
 from django.urls import clear_url_caches, path
-from servers import free_port
+from servers import cut_off, free_port
 
 urlpatterns = []
 seen = []
@@ -136,3 +136,9 @@ def test_a_run_is_streamed_and_its_reader_may_leave(client):
             return
         time.sleep(0.05)
     raise AssertionError(runs)
+
+
+def test_a_body_that_was_cut_off_is_not_taken_for_a_whole_one(client):
+    told = cut_off(client.base_url.port, "/studio/workflows/refund/run/stream", b'{"message":"Please refund order A-100"}', 500)
+    assert not told or b" 400 " in told.splitlines()[0], told
+    assert client.get("/studio/api/runs").json()["data"] == []

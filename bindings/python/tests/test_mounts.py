@@ -16,7 +16,7 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
 
 import wfstudio
-from servers import free_port
+from servers import cut_off, free_port
 from wfstudio import asgi, wsgi
 
 USER = {"id": "7", "name": "Zoë"}
@@ -129,6 +129,12 @@ def test_a_client_that_leaves_ends_its_stream_and_not_the_run(client, opened):
             break
         time.sleep(0.05)
     assert run["status"] == "awaiting_tool_approval", json.dumps(run)
+
+
+def test_a_body_that_was_cut_off_is_not_taken_for_a_whole_one(client):
+    told = cut_off(client.base_url.port, "/studio/workflows/refund/run/stream", b'{"message":"Please refund order A-100"}', 500)
+    assert not told or b" 400 " in told.splitlines()[0], told
+    assert client.get("/studio/api/runs").json()["data"] == []
 
 
 class Still:
@@ -258,3 +264,10 @@ def test_a_post_without_a_body_passes_under_a_server_that_invents_its_type(opene
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def test_headers_are_the_same_under_both_interfaces():
+    for sent, text in (("Zoë".encode(), "Zoë"), ("Zoë".encode("latin-1"), "Zoë"), (b"plain", "plain")):
+        scope = asgi.head_of({"type": "http", "method": "GET", "path": "/", "headers": [(b"x-name", sent)]})
+        environ = wsgi.head_of({"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_X_NAME": sent.decode("latin-1")})
+        assert scope["headers"] == [["x-name", text]] and environ["headers"] == [["X-NAME", text]]

@@ -7,6 +7,7 @@ import threading
 import time
 import typing
 
+import pydantic  # comes with FastAPI
 import pytest
 
 import wfstudio
@@ -186,3 +187,102 @@ def test_leaving_a_loop_of_events_lets_the_stream_go(shop):
         return failed.value.code
 
     assert asyncio.run(use()) == -2
+
+
+@dataclasses.dataclass
+class Tree:
+    colour: typing.Optional[Colour] = None
+    parts: typing.List["Tree"] = dataclasses.field(default_factory=list)
+
+
+class Sku(pydantic.BaseModel):
+    code: str
+
+
+class Order(pydantic.BaseModel):
+    skus: typing.List[Sku]
+
+
+def other_order():
+    class Sku(pydantic.BaseModel):
+        number: int
+
+    class Order(pydantic.BaseModel):
+        skus: typing.List[Sku]
+
+    return Order
+
+
+def test_parts_of_annotations_have_their_types_too():
+    def tool(
+        colour: typing.Optional[Colour] = None,
+        items: typing.List[Item] = (),
+        stock: typing.Dict[str, Item] = None,
+        either: typing.Union[Item, Where, None] = None,
+        tree: Tree = None,
+        pair: typing.Tuple[int, Colour] = None,
+        many: typing.Tuple[Colour, ...] = (),
+        tags: typing.Set[str] = frozenset(),
+        word: typing.Literal[Colour.RED, "x"] = "x",
+        none: typing.Tuple[()] = (),
+    ):
+        pass
+
+    told = {"colour": "red", "items": [{"name": "a"}], "stock": {"b": {"name": "b"}}, "either": {"city": "c"}, "pair": [1, "blue"], "many": ["red"]}
+    told |= {"tags": ["x", "x"], "word": "red", "tree": {"colour": "blue", "parts": [{"parts": []}]}, "none": []}
+    wanted = {"colour": Colour.RED, "items": [Item("a")], "stock": {"b": Item("b")}, "either": {"city": "c"}, "pair": (1, Colour.BLUE), "many": (Colour.RED,)}
+    wanted |= {"tags": {"x"}, "word": Colour.RED, "tree": Tree(Colour.BLUE, [Tree()]), "none": ()}
+    assert _schema.given(tool, told) == wanted
+    assert _schema.given(tool, {"colour": None, "either": {"name": "n"}}) == {"colour": None, "either": Item("n")}
+    with pytest.raises(ValueError, match="green"):
+        _schema.given(tool, {"colour": "green"})
+    schema = _schema.of_function(tool)["properties"]
+    either = {"anyOf": [{"type": "integer"}, {"enum": ["red", "blue"]}]}
+    assert schema["pair"] == {"type": "array", "items": either, "minItems": 2, "maxItems": 2, "default": None}
+    assert schema["tree"]["properties"]["parts"] == {"type": "array", "items": {"type": "object"}}
+    assert schema["word"]["enum"] == ["red", "x"] and schema["none"]["maxItems"] == 0
+
+
+def test_a_default_that_json_has_not_is_not_told(tmp_path):
+    def tool(most: float = float("inf"), least: float = float("nan"), some: float = 1.5):
+        pass
+
+    assert [one.get("default") for one in _schema.of_function(tool)["properties"].values()] == [None, None, 1.5]
+    studio = wfstudio.Studio(database={"path": str(tmp_path / "studio.sqlite")})
+    studio.tool(tool)
+    studio.shutdown()
+
+
+def test_what_a_model_refers_to_is_found(tmp_path):
+    studio = wfstudio.Studio(environment="local", database={"path": str(tmp_path / "studio.sqlite")})
+    Other = other_order()
+
+    @studio.tool
+    def pack(first: Order, others: typing.List[Other] = ()):
+        return [type(first.skus[0]).__qualname__, type(others[0]).__name__]
+
+    found = []
+
+    def refer(one):
+        for value in one.values() if isinstance(one, dict) else one if isinstance(one, list) else []:
+            refer(value)
+        found.extend([one["$ref"].removeprefix("#/$defs/")] if isinstance(one, dict) and "$ref" in one else [])
+
+    schema = _schema.of_function(pack)
+    refer(schema)
+    assert len(set(found)) == 2 and set(found) == set(schema["$defs"])
+    at = {"position": {"x": 0, "y": 0}}
+    edges = [{"id": "a", "source": "start", "target": "tool"}, {"id": "b", "source": "tool", "target": "stop"}]
+
+    def ends(slug, arguments):
+        tool = {"tool_ref": "host:pack", "parameters": arguments, "output_key": "said"}
+        nodes = [{"id": kind, "type": kind, "data": data, **at} for kind, data in (("start", {}), ("tool", tool), ("stop", {"reply": "{{said}}"}))]
+        studio.call("workflow.save", slug=slug, name=slug, graph={"version": 1, "nodes": nodes, "edges": edges})
+        return list(studio.run(workflow=slug, message="x"))[-1]
+
+    try:
+        assert ends("fits", {"first": {"skus": [{"code": "c"}]}, "others": [{"skus": [{"number": 1}]}]}).name == "trace_completed"
+        # What does not fit is refused by the engine, which the tool is never asked for.
+        assert "do not fit" in ends("none", {"first": {"skus": [{"number": 1}]}}).data["message"]
+    finally:
+        studio.shutdown()

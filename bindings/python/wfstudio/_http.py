@@ -43,6 +43,16 @@ def too_large(limit):
     return problem(413, "Content Too Large", f"the body is longer than {limit} bytes and was not read to its end; nothing was done")
 
 
+def unfit(body, length, limit):
+    """The head of the answer to a body that is too long (or None for that), or shorter than was announced: its client has gone, and a part is not
+    what it meant. None for a body that is neither."""
+    if body is None or len(body) > limit:
+        return too_large(limit)
+    if length and length.isdigit() and len(body) < int(length):
+        return problem(400, "Bad Request", "the body ended before its `Content-Length`; nothing was done")
+    return None
+
+
 def _engine(studio):
     """The engine of a studio in this process; an engine is its own."""
     return studio.live().engine if hasattr(studio, "live") else studio

@@ -12,14 +12,20 @@ class Threads:
 
     def __init__(self, most, name):
         self._most, self._name, self._made, self._lock = most, name, 0, threading.Lock()
-        self._jobs, self._idle = queue.SimpleQueue(), threading.Semaphore(0)
+        self._jobs, self._open = queue.SimpleQueue(), 0
 
     def submit(self, work, *given):
-        self._jobs.put((work, given))
+        """Has it worked on; a RuntimeError where there is no thread at all."""
         with self._lock:
-            if not self._idle.acquire(blocking=False) and self._made < self._most:
-                threading.Thread(target=self._serve, name=f"{self._name}_{self._made}", daemon=True).start()
-                self._made += 1
+            if self._made <= self._open and self._made < self._most:
+                try:
+                    threading.Thread(target=self._serve, name=f"{self._name}_{self._made}", daemon=True).start()
+                    self._made += 1
+                except RuntimeError:
+                    if not self._made:
+                        raise  # else those that work come to it
+            self._open += 1
+            self._jobs.put((work, given))
 
     def _serve(self):
         while True:
@@ -31,7 +37,8 @@ class Threads:
             except BaseException:  # one call that fails takes no thread from those that follow
                 LOG.exception("a call to the host could not be answered")
             del job
-            self._idle.release()
+            with self._lock:
+                self._open -= 1
 
     def end(self):
         self._jobs.put(None)

@@ -136,12 +136,17 @@ class Reader:
                 yield told[1]
 
     def close(self):
+        self._let_go()
+        self._news.set()  # whoever reads it on another thread is told that it is closed
+
+    def _let_go(self):
         self._waiter.forget(self.stream)
         self.stream.finish()
 
     def __del__(self):
+        # The interpreter may collect it in the middle of `set`: no lock is taken here.
         if hasattr(self, "_waiter"):
-            self.close()
+            self._let_go()
 
 
 class LoopReader(Reader):

@@ -1,5 +1,6 @@
 """Owns the events of a run: found in the bytes of its stream, and told to a loop."""
 
+import contextlib
 import json
 import typing
 
@@ -60,6 +61,7 @@ class Events:
         self._reader.stream.cancel()
 
     def close(self):
-        """Lets the stream go."""
-        self._told.close()
+        """Lets the stream go. A loop on another thread that waits for more ends with an error: the stream is closed."""
         self._reader.close()
+        with contextlib.suppress(ValueError):  # it is read on another thread
+            self._told.close()

@@ -1,6 +1,7 @@
 """Owns the host's side in Python: functions that answer what the engine asks. Plain ones run on threads, ``async def`` on the event loop."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import contextvars
 import inspect
@@ -15,6 +16,7 @@ from ._errors import StudioError
 from ._process import Lock
 from ._threads import Threads
 
+CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 _current = contextvars.ContextVar("wfstudio_call")
 # For what is declared: one thread at a time.
 declaring = Lock()
@@ -168,12 +170,17 @@ class Calls:
                 self._running[call.id] = call
                 # Threads for each op: who may enter does not wait behind tools and models that take their time.
                 pool = self._pools.get(call.op) or self._pools.setdefault(call.op, Threads(self.host.workers, f"wfstudio-{call.op}"))
-                with contextlib.suppress(RuntimeError):  # the interpreter ends
-                    pool.submit(self._answer, call)
-                return
-        if call.op not in g.UNANSWERED:
+                try:
+                    return pool.submit(self._answer, call)
+                except RuntimeError as failure:
+                    del self._running[call.id]
+                    why = f"the host has no thread for the call: {failure}"
+            else:
+                why = "the studio was closed"
+        # While the interpreter ends, calls that nobody took are put down with their runs.
+        if call.op not in g.UNANSWERED and threading.main_thread().is_alive():
             with contextlib.suppress(StudioError):  # nobody waits for it any more
-                self._engine.complete_host_call(call.id, 0, _failed("the studio was closed; nothing was done"))
+                self._engine.complete_host_call(call.id, 0, _failed(f"{why}; nothing was done"))
 
     def _answer(self, call):
         context = contextvars.copy_context()
@@ -183,7 +190,7 @@ class Calls:
             returned = True
             answer = json.dumps(result, allow_nan=False)
         except BaseException as failure:  # the failure is the answer, also that of `sys.exit`
-            ok, answer = 0, _unwritten(call, _text(failure)) if returned else _failed(_text(failure))
+            ok, answer = 0, _unwritten(call, _text(failure)) if returned else _untold(call, failure)
         with self._lock:
             self._running.pop(call.id, None)
         if call.op in g.UNANSWERED:
@@ -221,7 +228,7 @@ class Calls:
                 raise
             return await work
 
-        if self.loop is None or self.loop.is_closed():
+        if self.loop is None or not self.loop.is_running():
             try:
                 return asyncio.run(_with(call, run()))
             finally:
@@ -265,6 +272,14 @@ def _text(failure):
         return str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
     except Exception:  # its own text fails
         return type(failure).__name__
+
+
+def _untold(call, failure):
+    """A tool that was cancelled although its answer is wanted, as by the end of its event loop, may have done its work: nobody may take it for
+    one that failed and call it again."""
+    if call.op == g.HOST_TOOL_CALL and isinstance(failure, CANCELLED) and not call.cancelled.is_set():
+        return _failed("the tool was cancelled before it answered, as when its event loop ends; it is not known what it did", unanswered=True)
+    return _failed(_text(failure))
 
 
 def _failed(text, **more):

@@ -24,6 +24,10 @@ CLOSE_SECONDS = 10.0
 END_SECONDS = 5.0
 
 
+# The configurations of engines with a name.
+_named = {}
+
+
 class _Opened(typing.NamedTuple):
     """An engine of this process, and who answers its calls."""
 
@@ -46,8 +50,7 @@ class Studio:
 
     def __init__(self, config=None, host=None, name=None, **keys):
         self._keys = {**(config or {}), **keys}
-        # Without a configuration it is the engine of that name as it is.
-        self._config, self._name, self._lock = json.dumps(self._keys) if self._keys else "", name, Lock()
+        self._name, self._lock = name, Lock()
         self._opened, self._began, self._closed = None, 0, False
         self._classes, self._loop = [], None
         self.host = host or Host()
@@ -60,10 +63,17 @@ class Studio:
         host.on_change(lambda: here() is not None and here().host is host and here()._opened.engine.hosts.declare())
 
     def _open(self):
-        engine = StudioEngine.shared(self._name, self._config) if self._name else StudioEngine.open(self._config)
+        # Without a configuration it is the engine of that name as it is; in a child of a fork, as it was in the parent.
+        keys = self._keys or _named.get(self._name, {})
+        config = json.dumps(keys) if keys else ""
+        engine = StudioEngine.shared(self._name, config) if self._name else StudioEngine.open(config)
+        if self._name:
+            _named[self._name] = keys
         self._use(engine)
         self._began, self._closed = 0, False
         self._declare()
+        for declared in self._classes:
+            engine.call(g.OP_CLASS_REGISTER, json.dumps(declared))
 
     def _use(self, engine):
         self._opened = _Opened(os.getpid(), engine, Hosts.of(engine).add(Calls(self.host, engine, self._loop, self)))
@@ -98,15 +108,13 @@ class Studio:
         parent's loop stands still here."""
         self._loop = None
         try:
-            self._opened.engine.next_host_call(0)
+            # Asks whose it is, and changes nothing: there is no such call.
+            self._opened.engine.complete_host_call(0, 0, "{}")
         except Failed as failure:
-            if failure.code != g.FORKED:
-                return
-            self._open()
-            for declared in self._classes:
-                self._opened.engine.call(g.OP_CLASS_REGISTER, json.dumps(declared))
-            return
-        self._use(self._opened.engine.adopted())
+            if failure.code == g.FORKED:
+                self._open()
+            elif failure.code == g.NOT_FOUND:
+                self._use(self._opened.engine.adopted())
 
     def set_host(self, host):
         """Has another host answer; see ``Host``. One host may answer several studios."""
@@ -193,7 +201,7 @@ class Studio:
     def on_loop(self):
         """Has ``async def`` tools run on the event loop that runs here, the first one that is seen."""
         opened = self.live()
-        if self._loop is None or self._loop.is_closed():
+        if self._loop is None or not self._loop.is_running():
             self._loop = asyncio.get_running_loop()
             opened.calls.loop = self._loop
         return opened
@@ -238,7 +246,7 @@ class Studio:
         """What the paths of pages and routes begin with. The engine is not used for it: it may be mounted before a fork."""
         from .mount import prefixes
 
-        return prefixes(self._keys)
+        return prefixes(self._keys or _named.get(self._name, {}))
 
     def mount(self, app, user=None, gate=None, tenant=None, authorized=None, base_url=None):
         """Puts pages and routes into an application: FastAPI, Starlette, Quart, Flask. The marks are values, or functions of the

@@ -37,8 +37,9 @@ class StudioApp:
                 return told, reader
             reader.close()
             body = _body(environ, told["body_limit"])
-            if body is None:
-                return _http.too_large(told["body_limit"]), None
+            refused = _http.unfit(body, environ.get("CONTENT_LENGTH"), told["body_limit"])
+            if refused:
+                return refused, None
         return _http.ask(self._studio, head, body)
 
     def _head(self, environ):
@@ -68,7 +69,7 @@ def head_of(environ):
         path = _http.target(raw.split("?", 1)[0].encode("latin-1", "replace"))
     else:
         path = quote((environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1"))
-    headers = [[name[5:].replace("_", "-"), value] for name, value in environ.items() if name.startswith("HTTP_")]
+    headers = [[name[5:].replace("_", "-"), _text(value)] for name, value in environ.items() if name.startswith("HTTP_")]
     # Some servers, such as wsgiref, name this type where the request named none.
     is_invented = not has_body(environ) and environ.get("CONTENT_TYPE") == "text/plain"
     kept = ("CONTENT_LENGTH",) if is_invented else ("CONTENT_TYPE", "CONTENT_LENGTH")
@@ -80,18 +81,25 @@ def head_of(environ):
     return head
 
 
+def _text(value):
+    """A header's value, whose bytes WSGI gives as latin-1."""
+    try:
+        return _http.text(value.encode("latin-1"))
+    except UnicodeEncodeError:
+        return value
+
+
 def has_body(environ):
     """A body follows the head, or may."""
     return environ.get("CONTENT_LENGTH", "0") not in ("", "0") or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _body(environ, limit):
-    """The body; none when it is longer than ``limit``."""
+    """The body; none when it says that it is longer than ``limit``."""
     length = environ.get("CONTENT_LENGTH")
     if length:
         return environ["wsgi.input"].read(int(length)) if length.isdigit() and int(length) <= limit else None
-    body = environ["wsgi.input"].read(limit + 1)
-    return body if len(body) <= limit else None
+    return environ["wsgi.input"].read(limit + 1)
 
 
 class Pieces:

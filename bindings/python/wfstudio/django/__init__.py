@@ -44,8 +44,9 @@ async def _view(studio, marks, base_url, request):
     if probe and told["status"] == 100:
         reader.close()
         body = await _threaded(request.read)(told["body_limit"] + 1)
-        if len(body) > told["body_limit"]:
-            told, reader = _http.too_large(told["body_limit"]), None
+        refused = _http.unfit(body, request.META.get("CONTENT_LENGTH"), told["body_limit"])
+        if refused:
+            told, reader = refused, None
         else:
             told, reader = await _http.aask(studio, head, body, lasting=bool(scope))
     return await _answer(told, reader, bool(scope))

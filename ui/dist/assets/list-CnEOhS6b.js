@@ -1,0 +1,1 @@
+export{n as default}from"./lists-EF2s93_J.js";

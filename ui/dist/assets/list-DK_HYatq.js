@@ -1,0 +1,1 @@
+export{r as default}from"./lists-EF2s93_J.js";

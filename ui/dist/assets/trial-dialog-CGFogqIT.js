@@ -1,0 +1,1 @@
+export{t as default}from"./panels-6-bf-YW3.js";
