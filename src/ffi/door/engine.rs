@@ -17,7 +17,7 @@ use super::ready_streams::Notification;
 use super::stream::Stream;
 use super::super::fault::Fault;
 use super::super::fork;
-use super::{http, logging, ops, process, requests, start};
+use super::{about, http, logging, ops, process, requests, start};
 use crate::config::{Config, ConfigSources};
 use crate::host::{HostDeclaration, HostOp};
 use crate::studio::{Scope, Studio};
@@ -89,6 +89,12 @@ impl Engine {
 
     /// One operation by name; see `ops`.
     pub(in crate::ffi) fn call(&self, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
+        // A mount asks this before the host has declared its tools: queued runs that call them wait until the first use.
+        if op == ops::Op::About.name() {
+            self.here()?;
+            requests::object(request)?;
+            return Ok(about::about(&self.studio).to_string().into_bytes());
+        }
         self.enter()?;
         self.wait(ops::call(&self.studio, op, request))
     }

@@ -88,10 +88,9 @@ fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed()
     assert!(again.close(Duration::from_secs(5)).is_ok());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("studio.sqlite");
+/// A run that waits, and a studio beside it that takes none.
+async fn queued(folder: &Path) -> (crate::studio::Studio, String) {
+    let path = folder.join("studio.sqlite");
     let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": path}, "worker": {"in_process": false}});
     let studio = crate::studio::Studio::open(crate::config::Config::with(config).expect("a configuration")).expect("a studio");
     let scope = crate::studio::Scope::default();
@@ -100,6 +99,13 @@ async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
     let body = crate::studio::runs::requests::RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a body");
     let id = saved["id"].as_str().expect("an id");
     let run = studio.start(&scope, EntityKind::Workflow, id, body, true).await.expect("a run").run;
+    (studio, run)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (studio, run) = queued(folder.path()).await;
     let (held, free) = std::sync::mpsc::channel::<()>();
     let (begun, begins) = std::sync::mpsc::channel::<()>();
     let writer = studio.clone();
@@ -120,6 +126,30 @@ async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
     assert!(super::ops::call(&studio, "worker.step", b"{}").await.is_ok());
     let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run)).await.expect("a store").expect("a run");
     assert_eq!(row.status, "completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_mount_asks_starts_no_workers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (studio, run) = queued(folder.path()).await;
+    let engine = open(folder.path(), true);
+    let status = async || {
+        let run = run.clone();
+        let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run)).await.expect("a store").expect("a run");
+        row.status
+    };
+    assert_eq!(called(&engine, "about", &json!({}))["mounts"], json!(["/api/studio", "/studio"]));
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert!(engine.is_untouched() && status().await == "queued");
+    called(&engine, "start", &json!({}));
+    for _ in 0..200 {
+        if status().await == "completed" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(status().await, "completed");
+    assert!(engine.close(Duration::from_secs(5)).is_ok());
 }
 
 #[test]
