@@ -60,8 +60,9 @@ export class Journal {
       run('readonly', (store) => store.get(this.key) as IDBRequest<Stamped<Kept> | undefined>),
       run('readonly', (store) => store.get(`${this.key}:history`) as IDBRequest<Stamped<{ history: History }> | undefined>),
     ]);
+    // The history that is shown by now is of no graph that comes from here.
+    this.stamp = '';
     if (!kept) return null;
-    this.stamp = kept.stamp ?? '';
     return { ...kept, history: past && past.stamp && past.stamp === kept.stamp ? past.history : noHistory() };
   }
 

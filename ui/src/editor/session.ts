@@ -10,7 +10,7 @@ import { commitField } from '../parts/field';
 import { copyOf, dropDraft, isConflict, leftBy, readDraft, readWorkflow, saveDraft, storeDraft, type Draft } from './draft';
 import { Journal } from './journal';
 import { Queue } from '../api/queue';
-import { blank, present, replaceGraph, useEditor, type EditorState } from './store';
+import { blank, present, replaceGraph, useEditor, type EditorState, type Theirs } from './store';
 import { Writer } from './writer';
 
 export type Choice = 'mine' | 'theirs' | 'copy';
@@ -33,6 +33,8 @@ export class DocumentSession {
   private journal: Journal | null = null;
   private writer: Writer | null = null;
   private writing = false;
+  /** Another tab is to write, once it has what is here. */
+  private giving = false;
   private kept = true;
   /** What was sent since an answer was heard last. */
   private unheard: Graph[] = [];
@@ -123,6 +125,8 @@ export class DocumentSession {
     if (!conflict || !workflow) return null;
     const copy = choice === 'copy' ? await copyOf(`${workflow.name} (2)`, graph) : null;
     if (copy) refresh('/api/workflows');
+    // What is edited meanwhile is in no copy.
+    if (this.state().graph !== graph) return copy;
     this.put({
       conflict: null,
       asking: false,
@@ -137,7 +141,6 @@ export class DocumentSession {
   }
 
   discard(): Promise<void> {
-    clearTimeout(this.timer);
     return this.queue.add(async () => {
       const { workflow: known, draftRevision, graph } = this.state();
       if (!known) return;
@@ -147,7 +150,7 @@ export class DocumentSession {
       const own = left && left.draft_revision !== null && [graph, ...this.unheard].some((g) => same(left.graph, g));
       if (own) theirs = await dropDraft(known.id, left.draft_revision);
       if (!theirs) this.unheard = [];
-      if (theirs) return this.put({ save: 'dirty', conflict: theirs, asking: true });
+      if (theirs) return this.ask(theirs);
       const workflow = await readWorkflow(known.id);
       // What is edited meanwhile is a draft of its own.
       if (this.state().graph !== graph) return this.versioned(workflow, graph);
@@ -224,18 +227,22 @@ export class DocumentSession {
       journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
     const { selection, edgeSelection } = this.state();
     this.unheard = mine?.unheard ?? [];
+    const basedOn = draft?.based_on_revision ?? workflow.revision;
+    // What was begun here on another version, and is no answer to one's own, does not go over that one unseen.
+    const begun = mine ?? (draft && journal?.draftRevision === draft.draft_revision ? journal : null);
+    const seen = begun && begun.basedOn !== basedOn && !this.unheard.some((g) => same(workflow.graph, g)) ? begun.basedOn : null;
     const graph = tidy(mine ? mine.graph : (draft?.graph ?? workflow.graph));
     this.put({
       workflow,
       graph,
       history: mine?.history ?? (known ? journal.history : noHistory()),
       draftRevision: mine ? mine.draftRevision : (draft?.draft_revision ?? null),
-      basedOn: draft?.based_on_revision ?? workflow.revision,
-      seen: null,
+      basedOn,
+      seen,
       hasDraft: !!draft || !!mine,
       save: mine ? 'dirty' : draft ? 'saved' : 'clean',
       savedAt: draft ? new Date(draft.updated_at).getTime() : null,
-      readOnly: workflow.locked ? 'locked' : this.writing ? null : 'other',
+      readOnly: workflow.locked ? 'locked' : this.writing && !this.giving ? null : 'other',
       conflict: null,
       asking: false,
       ...present(graph, selection, edgeSelection),
@@ -246,7 +253,7 @@ export class DocumentSession {
   /** This tab writes from now on, and begins with what the one before has left. Nothing is edited until that is here, and nothing of it is loaded twice. */
   private reload(): Promise<void> {
     return this.queue.add(async () => {
-      if (!this.here || this.writing) return;
+      if (!this.here || this.writing || !this.writer?.holds) return;
       const { workflow } = this.state();
       this.writing = true;
       try {
@@ -260,14 +267,16 @@ export class DocumentSession {
 
   private async give(): Promise<void> {
     commitField();
+    this.giving = true;
     this.put({ readOnly: 'other' });
     await this.flush().catch(() => undefined);
+    if (!this.giving) return;
     this.keepHistory();
-    this.writing = false;
+    this.writing = this.giving = false;
   }
 
   private read(): void {
-    this.writing = false;
+    this.writing = this.giving = false;
     clearTimeout(this.timer);
     this.put({ readOnly: 'other', conflict: null, asking: false });
   }
@@ -371,6 +380,11 @@ export class DocumentSession {
     refresh('/api/workflows');
   }
 
+  /** A tab that only reads has nothing to choose. */
+  private ask(theirs: Theirs): void {
+    this.put({ save: 'dirty', conflict: this.writing ? theirs : null, asking: true });
+  }
+
   /** Shows what another hand made of the draft beside one's own; nothing when something else was refused. */
   private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'older' | 'refused' | null> {
     const { workflow, draftRevision } = this.state();
@@ -395,7 +409,7 @@ export class DocumentSession {
       }
       if (mine) return mine === sent ? 'agreed' : 'older';
     }
-    if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });
+    if (theirs) this.ask(theirs);
     else {
       this.put({ save: 'dirty', draftRevision: null });
       if (this.here) this.schedule(0);
@@ -409,9 +423,9 @@ export class DocumentSession {
     if (!s.workflow || !this.journal || !this.writing) return;
     clearTimeout(this.historyTimer);
     if (this.here) this.historyTimer = window.setTimeout(() => this.keepHistory(), PAUSE);
-    const { graph, draftRevision, basedOn } = s;
+    const { graph, draftRevision, basedOn, seen } = s;
     if (!this.here) void this.journal.writeHistory(s.history);
-    this.kept = await this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow, unheard: this.unheard });
+    this.kept = await this.journal.write({ graph, draftRevision, basedOn: seen ?? basedOn, unsent: unsentNow, unheard: this.unheard });
   }
 
   private keepHistory(): void {

@@ -380,7 +380,7 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => Promise<boolean>; onRun:
           onExported={(path) => {
             // Saved in between, it is another version.
             const now = useEditor.getState().workflow;
-            if (now) tell({ workflow: { ...now, class_path: path } });
+            if (now?.id === workflow.id) tell({ workflow: { ...now, class_path: path } });
           }}
         />
       )}

@@ -34,6 +34,10 @@ export class Writer {
     this.channel.onmessage = ({ data }: MessageEvent<Note>) => void this.hear(data);
   }
 
+  get holds(): boolean {
+    return this.release !== null;
+  }
+
   /** False when another tab writes; this one then stands in line. */
   begin(patience: number): Promise<boolean> {
     return new Promise((tell) => {

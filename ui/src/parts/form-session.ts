@@ -200,7 +200,8 @@ export class FormSession<T extends Stored> {
   }
 
   private keep(answer: T): void {
-    queries.setQueryData([`/api/${this.kind}`, answer.id], answer);
+    // The address may have its slug.
+    for (const id of [answer.id, this.id]) queries.setQueryData([`/api/${this.kind}`, id], answer);
   }
 
   tell(change: Partial<Typed<T>>): void {

@@ -1,5 +1,5 @@
 /** Owns form parts: a labelled field with hint and error, text, choice, switch, tags. */
-import { useEffect, useId, useState, type ReactElement, type ReactNode } from 'react';
+import { useId, useState, type ReactElement, type ReactNode } from 'react';
 
 export function Field({
   label,
@@ -254,19 +254,19 @@ export function ListField({
   disabled?: boolean;
 }): ReactElement {
   const shown = listText(value);
-  const [text, setText] = useState(shown);
-  useEffect(() => setText(shown), [shown]);
+  /** What is typed, until the field is left: whatever comes late does not go over it. */
+  const [text, setText] = useState<string | null>(null);
   return (
     <Field label={label} hint={hint}>
       {(ids) => (
         <input
           className={`in${mono ? ' mono' : ''}`}
-          value={text}
+          value={text ?? shown}
           disabled={disabled}
           onChange={(e) => setText(e.target.value)}
           onBlur={() => {
-            const next = listOf(text);
-            setText(listText(next));
+            setText(null);
+            const next = listOf(text ?? shown);
             if (listText(next) !== shown) onChange(next);
           }}
           {...ids}

@@ -22,21 +22,23 @@ interface Props {
 export function NameDialog({ open, onClose, path, title, untitled, onMade, beside }: Props): ReactElement {
   const [name, setName] = useState('');
   const [busy, setBusy] = useState(false);
-  const waited = useRef(false);
+  /** Each time it is open, another one. */
+  const waited = useRef<object | null>(null);
   useEffect(() => {
-    waited.current = open;
+    waited.current = open ? {} : null;
     return () => {
-      waited.current = false;
+      waited.current = null;
     };
   }, [open]);
   const make = async (): Promise<void> => {
     if (busy) return;
     setBusy(true);
+    const mine = waited.current;
     try {
       const made = await send<{ id: string }>(path, { name: name.trim() || untitled });
-      setName('');
+      setName((now) => (now === name ? '' : now));
       refresh(path);
-      if (waited.current) onMade(made.id);
+      if (mine && waited.current === mine) onMade(made.id);
     } catch (error) {
       toastError(error);
     } finally {

@@ -168,6 +168,20 @@ describe('a conversation', () => {
     ]);
   });
 
+  it('tells what is in doubt of the turn that it is of, not of the one that was begun meanwhile', async () => {
+    server.on('POST', said, () => stream([...BEGAN, ['error', { trace_id: 'T', code: 'in_doubt', message: 'nobody knows' }]]));
+    let tell: (r: Response) => void = () => undefined;
+    server.on('GET', /\/api\/runs\/T/, () => new Promise<Response>((ok) => (tell = ok)));
+    void chat.send('first', []);
+    await pass(500);
+    server.on('POST', said, () => stream([['thread', { trace_id: 'U', thread_id: 'A' }]], 'hold'));
+    void chat.send('second', []);
+    await pass(500);
+    tell(json(run('T', 'failed', { error: { code: 'in_doubt', message: 'nobody knows', node_id: null, calls: [] } })));
+    await pass(500);
+    expect(now().turns.at(-1)).toMatchObject({ state: 'streaming', trace: 'U', error: null });
+  });
+
   it('asks nothing on behalf of a session that was left meanwhile', async () => {
     stored(server, 'A', 'awaiting_tool_approval', { pauses: [pause] });
     let tell: (r: Response) => void = () => undefined;

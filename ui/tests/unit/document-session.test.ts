@@ -228,6 +228,37 @@ describe('the document of a page', () => {
     expect(at(server.all.A?.draft?.graph)).toBe(20);
   });
 
+  it('keeps what is edited while a copy of it is made', async () => {
+    const session = await open('A');
+    server.all.A!.draft = { graph: graph(77), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
+    move(10);
+    await pass(900);
+    let made: (r: Response) => void = () => undefined;
+    server.on('POST', /\/api\/workflows$/, () => new Promise<Response>((ok) => (made = ok)));
+    server.on('PUT', /workflows\/C\/draft/, () => json({}));
+    const settled = session.settle('copy');
+    await pass(10);
+    useEditor.setState({ asking: false });
+    move(20);
+    made(json({ id: 'C' }, 201));
+    await pass(50);
+    expect([await settled, shown(), at(useEditor.getState().conflict?.graph), at(server.all.A?.draft?.graph)]).toEqual(['C', 20, 77, 77]);
+  });
+
+  it('is sent again after a draft could not be discarded', async () => {
+    const session = await open('A');
+    const inner = server as unknown as { answer(a: Asked): Promise<Response> };
+    let busy = true;
+    server.on('PUT', /draft/, (asked) => (busy ? refusal(503, 'store_unavailable') : inner.answer(asked)));
+    server.on('GET', /draft/, (asked) => (busy ? refusal(500, 'internal') : inner.answer(asked)));
+    move(10);
+    await pass(900);
+    await expect(session.discard()).rejects.toBeDefined();
+    busy = false;
+    await pass(5000);
+    expect([useEditor.getState().save, at(server.all.A?.draft?.graph)]).toEqual(['saved', 10]);
+  });
+
   it('does not conflict with what a tab sent while it was closed', async () => {
     // The server took the last edit, and the tab was gone before it could note that.
     server.all.A!.draft = { graph: graph(10), draft_revision: 1, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
@@ -379,6 +410,32 @@ describe('the document of a page', () => {
     await pass(10);
     expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
   });
+
+  it.each(['before it was sent', 'after it was sent'])('nor when the tab was closed in between (%s)', async (when) => {
+    await new Journal('A').write({ graph: graph(10), draftRevision: null, basedOn: 1, unsent: true });
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    const session = await open('A');
+    await pass(900);
+    if (when === 'after it was sent') {
+      move(11);
+      await session.flush();
+      session.dispose();
+      await pass(10);
+      await open('A');
+    }
+    void useEditor.getState().session?.saveVersion();
+    await pass(10);
+    expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
+  });
+
+  it('is no older than a version of its own whose answer was not heard when the tab was closed', async () => {
+    await new Journal('A').write({ graph: graph(20), draftRevision: 4, basedOn: 1, unsent: true, unheard: [graph(10)] });
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(10) };
+    const session = await open('A');
+    await pass(900);
+    expect([await session.saveVersion(), useEditor.getState().workflow?.revision]).toEqual([{ ok: true }, 3]);
+    expect(server.of('POST', /save/)[0]?.body.revision).toBeUndefined();
+  });
 });
 
 describe('one writer among tabs', () => {
@@ -502,5 +559,76 @@ describe('one writer among tabs', () => {
     await Promise.all([session.takeOver(), session.takeOver().then(() => undefined), pass(10).then(() => move(2)), pass(60)]);
     expect(shown()).toBe(2);
     session.dispose();
+  });
+
+  it('is not edited any more when it is taken over while it loads', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    server.hold = (asked) => asked.path.endsWith('/draft');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(100);
+    const waits = other.begin(10);
+    await pass(20);
+    expect(await waits).toBe(false);
+    vi.useRealTimers();
+    const taken = other.take();
+    await new Promise((go) => setTimeout(go, 50));
+    const seen: (string | null)[] = [];
+    const undo = useEditor.subscribe((s) => s.workflow && seen.push(s.readOnly));
+    server.let();
+    await opened;
+    await taken;
+    undo();
+    expect([seen.length > 0, seen.includes(null)]).toEqual([true, false]);
+    session.dispose();
+    other.close();
+  });
+
+  it('does not write when another one took over before its turn to load came', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const { locks } = await import('../../src/editor/locks');
+    const other = new Writer('A', { granted: () => undefined, give: () => Promise.resolve(), lost: () => undefined });
+    await other.begin(10);
+    server.hold = (asked) => asked.path.endsWith('/draft');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(500);
+    other.close();
+    await pass(50);
+    let third: () => void = () => undefined;
+    const held = (): Promise<void> => new Promise((go) => (third = go));
+    void locks.request((other as unknown as { name: string }).name, { steal: true }, held);
+    await pass(50);
+    server.let();
+    await opened;
+    await pass(50);
+    expect(useEditor.getState().readOnly).toBe('other');
+    move(5);
+    await pass(900);
+    expect([shown(), server.all.A?.draft]).toEqual([0, null]);
+    session.dispose();
+    third();
+  });
+
+  it('has nothing to choose when what it sent meets another hand after that one took over', async () => {
+    const { locks } = await import('../../src/editor/locks');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(10);
+    await opened;
+    server.hold = (asked) => asked.method === 'PUT';
+    move(1);
+    await pass(900);
+    let third: () => void = () => undefined;
+    const { writer } = session as unknown as { writer: { name: string } };
+    void locks.request(writer.name, { steal: true }, () => new Promise<void>((go) => (third = go)));
+    await pass(10);
+    server.all.A!.draft = { graph: graph(9), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z', issues: [] };
+    server.let();
+    await pass(50);
+    expect([useEditor.getState().readOnly, useEditor.getState().conflict]).toEqual(['other', null]);
+    session.dispose();
+    third();
   });
 });

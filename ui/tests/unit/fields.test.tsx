@@ -34,6 +34,11 @@ describe('a list that is written as text', () => {
     ]);
     await act(async () => put(['z']));
     expect(host.querySelector('input')?.value).toBe('z');
+    await type(field, 'z, half a w');
+    await act(async () => put(['y']));
+    expect(field.value).toBe('z, half a w');
+    await act(async () => commitField());
+    expect(last).toEqual(['z', 'half a w']);
     await gone();
   });
 });

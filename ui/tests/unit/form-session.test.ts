@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { queries } from '../../src/api/queries';
 import { FormSession } from '../../src/parts/form-session';
 import { leave, useLeaving, watchLeaving } from '../../src/parts/unsaved';
 import { json, pass, refusal, Server } from './fake-server';
@@ -59,6 +60,14 @@ describe('a form', () => {
     server.on('PUT', /agents/, () => json(stored({ revision: 5, instructions: 'one two three' })));
     await form.save(null);
     expect([form.dirty, closing(), server.of('PUT', /agents/).at(-1)?.body.instructions]).toEqual([false, false, 'one two three']);
+  });
+
+  it('is shown as it was saved where its page has the slug in its address, also when that was changed', async () => {
+    queries.setQueryData(['/api/agents', `a${id}`], stored());
+    server.on('PUT', /agents/, () => json(stored({ revision: 4, name: 'New' })));
+    form.type({ name: 'New' }, stored());
+    await form.save(null);
+    expect(queries.getQueryData(['/api/agents', `a${id}`])).toMatchObject({ revision: 4, name: 'New' });
   });
 
   it('is saved by one request at a time', async () => {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { ReactFlowProvider } from '@xyflow/react';
 import { QueryClientProvider } from '@tanstack/react-query';
-import type { ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Router } from 'wouter';
 import { memoryLocation } from 'wouter/memory-location';
@@ -15,6 +15,7 @@ import { blank, useEditor } from '../../src/editor/store';
 import TrialDialog from '../../src/editor/trial-dialog';
 import { emptyGraph } from '../../src/graph/document';
 import { loadLocale } from '../../src/i18n';
+import { NameDialog } from '../../src/parts/name-dialog';
 import CompareTraces from '../../src/pages/traces/compare';
 import { nothing, useRun } from '../../src/run/store';
 import { blankStep, noRun } from '../../src/run/view';
@@ -132,6 +133,40 @@ describe('two traces side by side', () => {
     await click(button('Retry'));
     await settle();
     expect(host.querySelectorAll('.grid2 .card').length).toBe(2);
+    await gone();
+  });
+});
+
+describe('a new thing that is made slowly', () => {
+  it('leads nobody away from the name of the next one, and leaves that', async () => {
+    let made: (r: Response) => void = () => undefined;
+    server.on('POST', /\/api\/workflows/, () => new Promise<Response>((ok) => (made = ok)));
+    const opened: string[] = [];
+    let set: (open: boolean) => void = () => undefined;
+    function Page(): ReactElement {
+      const [open, setOpen] = useState(true);
+      set = setOpen;
+      return (
+        <NameDialog
+          open={open}
+          onClose={() => setOpen(false)}
+          path="/api/workflows"
+          title="New"
+          untitled="U"
+          onMade={(id) => opened.push(id)}
+        />
+      );
+    }
+    const { gone } = await render(within(<Page />));
+    const name = () => document.querySelector('dialog input') as HTMLInputElement;
+    await type(name(), 'first');
+    await click(button('Create'));
+    await act(async () => set(false));
+    await act(async () => set(true));
+    await type(name(), 'second');
+    await act(async () => made(json({ id: 'w' }, 201)));
+    await settle();
+    expect([opened, name().value]).toEqual([[], 'second']);
     await gone();
   });
 });

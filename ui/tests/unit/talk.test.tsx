@@ -323,6 +323,8 @@ describe('instructions that are saved to the agent', () => {
     saved(json({ ...agent, instructions: 'one', revision: 2 }));
     await settle();
     expect(session.store.getState().overrides).toMatchObject({ instructions: 'one two', variables: { a: 1 } });
+    // The page shows what is saved at once, not what was before.
+    expect(queries.getQueryData(['/api/agents', 'g'])).toMatchObject({ instructions: 'one', revision: 2 });
     await gone();
   });
 });

@@ -204,7 +204,11 @@ export class ChatSession {
     refresh('/api/runs/counts');
     const last = this.store.getState().turns.at(-1);
     if (last?.error?.code === 'in_doubt' && !last.error.calls && last.trace)
-      await get<TraceAnswer>(`/api/runs/${last.trace}`, { snapshots: 'none' }).then(look, () => undefined);
+      await get<TraceAnswer>(`/api/runs/${last.trace}`, { snapshots: 'none' }).then(
+        // Another turn may have begun meanwhile.
+        (answer) => this.store.getState().turns.at(-1)?.key === last.key && look(answer),
+        () => undefined,
+      );
     void this.sendAnswer();
     return end;
   }

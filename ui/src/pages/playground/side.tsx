@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
-import { refresh, useProviders } from '../../api/queries';
+import { queries, refresh, useProviders } from '../../api/queries';
 import type { Agent, TraceAnswer } from '@wfstudio/client';
 import { t, tx } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
@@ -208,7 +208,7 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
   const save = async (): Promise<void> => {
     setSaving(true);
     try {
-      await patch(
+      const saved = await patch<Agent>(
         `/api/agents/${agent.id}`,
         {
           instructions: text,
@@ -217,6 +217,7 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
         },
         agent.revision,
       );
+      queries.setQueryData(['/api/agents', session.agent], saved);
       // What is changed meanwhile is not saved.
       const now = session.store.getState().overrides;
       const left = <K extends keyof typeof now>(key: K): (typeof now)[K] | null => (now[key] === overrides[key] ? null : now[key]);

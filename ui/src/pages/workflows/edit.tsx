@@ -150,10 +150,12 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
     if (!again) return;
     taken();
     const { session } = useRun.getState();
+    const { state } = useComposer.getState();
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
       .then(({ trace: t0 }) => {
         if (!session?.here) return;
-        useComposer.setState({ state: t0.input?.state ?? {} });
+        // What is written meanwhile stays.
+        if (useComposer.getState().state === state) useComposer.setState({ state: t0.input?.state ?? {} });
         putBack(t0.input?.message ?? t0.input_preview, t0.input?.attachments ?? []);
         document.getElementById('composer')?.focus();
       })
