@@ -1,1 +1,0 @@
-export{i as default}from"./lists-EF2s93_J.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./lists-EF2s93_J.js";

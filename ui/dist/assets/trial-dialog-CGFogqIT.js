@@ -1,1 +1,0 @@
-export{t as default}from"./panels-6-bf-YW3.js";
