@@ -89,7 +89,7 @@ fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed()
 }
 
 /// A run that waits, and a studio beside it that takes none.
-async fn queued(folder: &Path) -> (crate::studio::Studio, String) {
+async fn queued(folder: &Path) -> (crate::studio::Studio, crate::model::ids::Id) {
     let path = folder.join("studio.sqlite");
     let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": path}, "worker": {"in_process": false}});
     let studio = crate::studio::Studio::open(crate::config::Config::with(config).expect("a configuration")).expect("a studio");
@@ -128,27 +128,28 @@ async fn a_step_of_a_worker_that_is_given_up_takes_nothing() {
     assert_eq!(row.status, "completed");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_mount_asks_starts_no_workers() {
+#[test]
+fn what_a_mount_asks_starts_no_workers() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (studio, run) = queued(folder.path()).await;
-    let engine = open(folder.path(), true);
-    let status = async || {
-        let run = run.clone();
-        let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run)).await.expect("a store").expect("a run");
-        row.status
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let (studio, run) = runtime.block_on(queued(folder.path()));
+    let config = json!({"environment": "local", "async_runs_enabled": true, "database": {"path": folder.path().join("studio.sqlite")}});
+    let engine = process::open(config.to_string().as_bytes()).ok().expect("an engine");
+    let status = || {
+        let row = studio.world().store.read(move |tx| crate::store::runs::get(tx, "", &run));
+        runtime.block_on(row).expect("a store").expect("a run").status
     };
     assert_eq!(called(&engine, "about", &json!({}))["mounts"], json!(["/api/studio", "/studio"]));
-    tokio::time::sleep(Duration::from_millis(700)).await;
-    assert!(engine.is_untouched() && status().await == "queued");
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(engine.is_untouched() && status() == "queued");
     called(&engine, "start", &json!({}));
     for _ in 0..200 {
-        if status().await == "completed" {
+        if status() == "completed" {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(status().await, "completed");
+    assert_eq!(status(), "completed");
     assert!(engine.close(Duration::from_secs(5)).is_ok());
 }
 
