@@ -69,6 +69,7 @@ export class DocumentSession {
 
   async open(): Promise<void> {
     let workflow = await readWorkflow(this.address);
+    let writing = false;
     if (!this.here) return;
     this.journal = new Journal(workflow.id);
     if (!workflow.locked) {
@@ -79,9 +80,9 @@ export class DocumentSession {
       });
       const began = performance.now();
       this.writing = await this.writer.begin(LEAVING);
+      writing = this.writing;
       if (performance.now() - began > 50) workflow = await readWorkflow(workflow.id);
     }
-    const { writing } = this;
     await this.queue.add(async () => {
       // Whoever wrote left meanwhile, and may have sent more.
       if (!writing && this.writing) workflow = await readWorkflow(workflow.id);
@@ -160,6 +161,7 @@ export class DocumentSession {
         graph: tidy(workflow.graph),
         history: noHistory(),
         draftRevision: null,
+        seen: null,
         hasDraft: false,
         save: 'clean',
         savedAt: null,

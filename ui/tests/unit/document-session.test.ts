@@ -428,6 +428,19 @@ describe('the document of a page', () => {
     expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
   });
 
+  it('goes over no version unseen once it was discarded', async () => {
+    const session = await open('A');
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    move(10);
+    await pass(900);
+    await session.discard();
+    expect([shown(), useEditor.getState().seen]).toEqual([42, null]);
+    move(11);
+    await pass(900);
+    expect(await session.saveVersion()).toEqual({ ok: true });
+    expect(server.of('POST', /save/)[0]?.body.revision).toBeUndefined();
+  });
+
   it('is no older than a version of its own whose answer was not heard when the tab was closed', async () => {
     await new Journal('A').write({ graph: graph(20), draftRevision: 4, basedOn: 1, unsent: true, unheard: [graph(10)] });
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(10) };
@@ -573,7 +586,7 @@ describe('one writer among tabs', () => {
     expect(await waits).toBe(false);
     vi.useRealTimers();
     const taken = other.take();
-    await new Promise((go) => setTimeout(go, 50));
+    await vi.waitFor(() => expect((session as unknown as { giving: boolean }).giving).toBe(true), { timeout: 3000, interval: 5 });
     const seen: (string | null)[] = [];
     const undo = useEditor.subscribe((s) => s.workflow && seen.push(s.readOnly));
     server.let();
