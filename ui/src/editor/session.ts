@@ -264,6 +264,8 @@ export class DocumentSession {
         this.writing = false;
         throw error;
       }
+      // It was left before: what it shows is older than what is there.
+      if (!this.here) this.writing = false;
     });
   }
 

@@ -441,6 +441,30 @@ describe('the document of a page', () => {
     expect(server.of('POST', /save/)[0]?.body.revision).toBeUndefined();
   });
 
+  it('leaves what another one has not sent yet when its page is left before that was read', async () => {
+    const { locks } = await import('../../src/editor/locks');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(10);
+    await opened;
+    server.on('PUT', /draft/, () => offline());
+    move(1);
+    await pass(900);
+    let free: () => void = () => undefined;
+    const { writer } = session as unknown as { writer: { name: string } };
+    void locks.request(writer.name, { steal: true }, () => new Promise<void>((go) => (free = go)));
+    await pass(10);
+    // The other one went on from there, and could not send it either.
+    await new Journal('A').write({ graph: graph(2), draftRevision: null, basedOn: 1, unsent: true });
+    server.hold = (asked) => asked.method === 'GET';
+    free();
+    await pass(50);
+    session.dispose();
+    server.let();
+    await pass(50);
+    expect(at((disk.values().next().value as { graph: Graph }).graph)).toBe(2);
+  });
+
   it('is no older than a version of its own whose answer was not heard when the tab was closed', async () => {
     await new Journal('A').write({ graph: graph(20), draftRevision: 4, basedOn: 1, unsent: true, unheard: [graph(10)] });
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(10) };
