@@ -154,7 +154,12 @@ export class DocumentSession {
       if (theirs) return this.ask(theirs);
       const workflow = await readWorkflow(known.id);
       // What is edited meanwhile is a draft of its own.
-      if (this.state().graph !== graph) return this.versioned(workflow, graph);
+      if (this.state().graph !== graph) {
+        this.versioned(workflow, graph);
+        // It goes on from the version that is shown, and over no newer one unseen.
+        if (!same(workflow.graph, known.graph)) this.put({ seen: known.revision });
+        return;
+      }
       this.put({
         workflow,
         basedOn: workflow.revision,

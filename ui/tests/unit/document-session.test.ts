@@ -441,6 +441,23 @@ describe('the document of a page', () => {
     expect(server.of('POST', /save/)[0]?.body.revision).toBeUndefined();
   });
 
+  it('goes over no version unseen when it is edited while it is discarded', async () => {
+    const session = await open('A');
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    move(10);
+    await pass(900);
+    server.hold = (asked) => asked.method === 'DELETE';
+    const discarded = session.discard();
+    await pass(10);
+    move(11);
+    server.let();
+    await pass(900);
+    await discarded;
+    void session.saveVersion();
+    await pass(10);
+    expect([shown(), server.of('POST', /save/)[0]?.body.revision]).toEqual([11, 1]);
+  });
+
   it('leaves what another one has not sent yet when its page is left before that was read', async () => {
     const { locks } = await import('../../src/editor/locks');
     const session = new DocumentSession('A');
