@@ -167,7 +167,8 @@ async function read(client: Requests, request: Follow, key: string, at: Place, o
     const { status, headers } = response;
     const type = headers.get('content-type') ?? EVENTS;
     // A page of the host, such as one to sign in at that a redirect led to: it says nothing of the run.
-    if (!type.toLowerCase().startsWith(EVENTS)) return new Problem({ status, code: 'no_events', title: 'No events', detail: type });
+    if (!type.toLowerCase().startsWith(EVENTS))
+      return new Problem({ status, code: 'no_events', title: 'No events', detail: `no stream of events: ${type}` });
     at.taken = true;
     await readEvents(response.body, onEvent, ready);
     return at.stop;
