@@ -25,6 +25,8 @@ const EVENTS = 'text/event-stream';
 /** A tab that nobody sees for so long gives its connection back. */
 const AWAY = 60_000;
 const SIGNED_IN = 5000;
+/** Who is refused again asks no sooner, also where somebody says at once that there was a sign-in. */
+const REFUSED = 500;
 /** A line that says nothing for so long, not even that it is there, is dead. */
 const SILENCE = 60_000;
 
@@ -88,10 +90,12 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
     return () => undo.forEach((f) => f?.());
   };
   const toItsEnd = async (): Promise<End> => {
+    let refused = 0;
     for (;;) {
       const stop = await read(client, request, key, at, onEvent);
       if (signal.aborted) return { kind: 'lost', problem: null };
       const step = next(at, stop, waits);
+      refused = step.kind === 'sign-in' ? refused + 1 : 0;
       if (step.kind === 'open') {
         at.fails += 1;
         if (at.taken && step.after) onLine?.(key, at.fails);
@@ -100,8 +104,10 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
         if (answer && at.rests) return { kind: 'rested', answer };
         at.rests = answer !== null;
         await until(signal, (go) => after(step.after, go));
-      } else if (step.kind === 'sign-in') await until(signal, signedIn);
-      else if (step.kind !== 'shown') return step;
+      } else if (step.kind === 'sign-in') {
+        await until(signal, signedIn);
+        if (refused > 1) await until(signal, (go) => after(REFUSED, go));
+      } else if (step.kind !== 'shown') return step;
       else if (hidden()) await until(signal, shown);
     }
   };
@@ -161,7 +167,8 @@ async function read(client: Requests, request: Follow, key: string, at: Place, o
     const { status, headers } = response;
     const type = headers.get('content-type') ?? EVENTS;
     // A page of the host, such as one to sign in at that a redirect led to: it says nothing of the run.
-    if (!type.startsWith(EVENTS)) return new Problem({ status, code: 'no_events', title: 'No events', detail: type });
+    if (!type.toLowerCase().startsWith(EVENTS))
+      return new Problem({ status, code: 'no_events', title: 'No events', detail: `no stream of events: ${type}` });
     at.taken = true;
     await readEvents(response.body, onEvent, ready);
     return at.stop;

@@ -117,10 +117,10 @@ export class Requests {
     const { headers: own, credentials = 'same-origin', onConnection } = this.options;
     const headers: HeaderFields = { Accept: 'application/json' };
     // Names in another case are the same header, which is sent once.
-    const set = (fields: HeaderFields = {}): void => {
-      for (const name in fields) {
+    const set = (fields?: HeaderFields | null): void => {
+      for (const [name, value] of Object.entries(fields ?? {})) {
         for (const known in headers) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
-        headers[name] = fields[name] as string;
+        headers[name] = value;
       }
     };
     set(typeof own === 'function' ? own(method) : own);

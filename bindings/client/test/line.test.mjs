@@ -153,6 +153,17 @@ test('who says at once that somebody signed in is heard', { timeout: 5000 }, asy
   assert.equal(undone, 1);
 });
 
+test('who always says at once that somebody signed in is no reason to ask without a pause', { timeout: 5000 }, async (t) => {
+  const { url, asked } = await serve(t, [[START, json(401, { code: 'unauthenticated' })]]);
+  const onSignedIn = (go) => {
+    go();
+    return () => undefined;
+  };
+  const told = new Client({ url, onSignedIn }).run('draft', {}, { signal: AbortSignal.timeout(1200) });
+  assert.equal((await told.end).kind, 'lost');
+  assert.ok(asked.length < 6, `${asked.length} requests`);
+});
+
 test('where somebody can, the run waits for it', { timeout: 5000 }, async (t) => {
   let signIn;
   const { url, asked } = await serve(t, [[START, json(401, { code: 'unauthenticated' }), stream([...BEGAN, DONE])]]);

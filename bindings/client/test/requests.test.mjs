@@ -82,10 +82,14 @@ test('a header is sent once, however its name is written; one that cannot be sen
     Object.keys(headers).map((name) => sent[name]),
     ['text/plain', 'application/json', 'XMLHttpRequest', 'two'],
   );
+  // What is no plain object has no names of headers that its class has.
+  const inherited = Object.create({ append: 'x' }, { 'X-Own': { value: 'y', enumerable: true } });
+  await new Client({ url, headers: inherited }).call('GET /api/settings');
+  assert.deepEqual([asked[1].headers['x-own'], asked[1].headers.append], ['y', undefined]);
   const bad = new Client({ url, headers: { Authorization: 'Bearer \u{1f511}' } });
   await assert.rejects(bad.call('GET /api/settings'), TypeError);
   assert.equal((await bad.run('draft').end).problem.code, 'client_error');
-  assert.equal(asked.length, 1);
+  assert.equal(asked.length, 2);
 });
 
 test('an aborted request is an abort, no problem', async (t) => {

@@ -69,6 +69,7 @@ export class DocumentSession {
 
   async open(): Promise<void> {
     let workflow = await readWorkflow(this.address);
+    let writing = false;
     if (!this.here) return;
     this.journal = new Journal(workflow.id);
     if (!workflow.locked) {
@@ -79,9 +80,9 @@ export class DocumentSession {
       });
       const began = performance.now();
       this.writing = await this.writer.begin(LEAVING);
+      writing = this.writing;
       if (performance.now() - began > 50) workflow = await readWorkflow(workflow.id);
     }
-    const { writing } = this;
     await this.queue.add(async () => {
       // Whoever wrote left meanwhile, and may have sent more.
       if (!writing && this.writing) workflow = await readWorkflow(workflow.id);
@@ -153,13 +154,19 @@ export class DocumentSession {
       if (theirs) return this.ask(theirs);
       const workflow = await readWorkflow(known.id);
       // What is edited meanwhile is a draft of its own.
-      if (this.state().graph !== graph) return this.versioned(workflow, graph);
+      if (this.state().graph !== graph) {
+        this.versioned(workflow, graph);
+        // It goes on from the version that is shown, and over no newer one unseen.
+        if (!same(workflow.graph, known.graph)) this.put({ seen: known.revision });
+        return;
+      }
       this.put({
         workflow,
         basedOn: workflow.revision,
         graph: tidy(workflow.graph),
         history: noHistory(),
         draftRevision: null,
+        seen: null,
         hasDraft: false,
         save: 'clean',
         savedAt: null,
@@ -262,6 +269,8 @@ export class DocumentSession {
         this.writing = false;
         throw error;
       }
+      // It was left before: what it shows is older than what is there.
+      if (!this.here) this.writing = false;
     });
   }
 

@@ -428,6 +428,60 @@ describe('the document of a page', () => {
     expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
   });
 
+  it('goes over no version unseen once it was discarded', async () => {
+    const session = await open('A');
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    move(10);
+    await pass(900);
+    await session.discard();
+    expect([shown(), useEditor.getState().seen]).toEqual([42, null]);
+    move(11);
+    await pass(900);
+    expect(await session.saveVersion()).toEqual({ ok: true });
+    expect(server.of('POST', /save/)[0]?.body.revision).toBeUndefined();
+  });
+
+  it('goes over no version unseen when it is edited while it is discarded', async () => {
+    const session = await open('A');
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    move(10);
+    await pass(900);
+    server.hold = (asked) => asked.method === 'DELETE';
+    const discarded = session.discard();
+    await pass(10);
+    move(11);
+    server.let();
+    await pass(900);
+    await discarded;
+    void session.saveVersion();
+    await pass(10);
+    expect([shown(), server.of('POST', /save/)[0]?.body.revision]).toEqual([11, 1]);
+  });
+
+  it('leaves what another one has not sent yet when its page is left before that was read', async () => {
+    const { locks } = await import('../../src/editor/locks');
+    const session = new DocumentSession('A');
+    const opened = session.open();
+    await pass(10);
+    await opened;
+    server.on('PUT', /draft/, () => offline());
+    move(1);
+    await pass(900);
+    let free: () => void = () => undefined;
+    const { writer } = session as unknown as { writer: { name: string } };
+    void locks.request(writer.name, { steal: true }, () => new Promise<void>((go) => (free = go)));
+    await pass(10);
+    // The other one went on from there, and could not send it either.
+    await new Journal('A').write({ graph: graph(2), draftRevision: null, basedOn: 1, unsent: true });
+    server.hold = (asked) => asked.method === 'GET';
+    free();
+    await pass(50);
+    session.dispose();
+    server.let();
+    await pass(50);
+    expect(at((disk.values().next().value as { graph: Graph }).graph)).toBe(2);
+  });
+
   it('is no older than a version of its own whose answer was not heard when the tab was closed', async () => {
     await new Journal('A').write({ graph: graph(20), draftRevision: 4, basedOn: 1, unsent: true, unheard: [graph(10)] });
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(10) };
@@ -573,7 +627,7 @@ describe('one writer among tabs', () => {
     expect(await waits).toBe(false);
     vi.useRealTimers();
     const taken = other.take();
-    await new Promise((go) => setTimeout(go, 50));
+    await vi.waitFor(() => expect((session as unknown as { giving: boolean }).giving).toBe(true), { timeout: 3000, interval: 5 });
     const seen: (string | null)[] = [];
     const undo = useEditor.subscribe((s) => s.workflow && seen.push(s.readOnly));
     server.let();
