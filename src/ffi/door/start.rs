@@ -18,7 +18,7 @@ use super::ops::{self, Op};
 use super::requests::{self, Ready};
 use super::source::{self, Chunk, Source};
 use super::stream::Stream;
-use super::http;
+use super::{about, http};
 use crate::http::sse;
 use crate::studio::Studio;
 
@@ -94,6 +94,9 @@ pub(super) fn start(engine: &Arc<Engine>, studio: &Studio, op: &str, request: &[
     if matches!(asked, Asked::Op(_)) {
         // Routes would take it for a member of theirs.
         request.shift_remove("host_calls");
+    }
+    if matches!(asked, Asked::Op(Op::About)) {
+        return Ok(Stream::answered(engine, about::about(studio).to_string().into_bytes(), brings_calls));
     }
     let (sender, messages) = mpsc::channel(AHEAD);
     let runtime = engine.runtime()?;

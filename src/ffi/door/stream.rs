@@ -10,7 +10,7 @@ use super::wakeup::Wakeup;
 use super::callback::may_wait;
 use super::stream_state::{Behind, Leaving, StreamState};
 use super::engine::Engine;
-use super::source::{Pieces, Source};
+use super::source::{Chunk, Pieces, Source};
 use crate::studio::StreamSlot;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -75,6 +75,17 @@ impl Stream {
         let stream = Self::made(engine, Reader { source: Some(source), pieces: Pieces::default(), failed: None }, stream_state, brings_calls, None);
         let nothing_yet = stream.fill(&mut stream.reader.lock(), 1);
         debug_assert!(nothing_yet.is_ok(), "the source is there and the runtime too");
+        stream
+    }
+
+    /// An answer that is there already: no runtime is needed for it.
+    pub(super) fn answered(engine: &Arc<Engine>, head: Vec<u8>, brings_calls: bool) -> Arc<Self> {
+        let mut pieces = Pieces::default();
+        pieces.add(Chunk::Head(head));
+        let stream = Self::made(engine, Reader { source: None, pieces, failed: None }, Arc::default(), brings_calls, None);
+        stream.over.store(true, Ordering::Release);
+        stream.bring_no_more();
+        stream.wakeup.ring();
         stream
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::fault::Code;
 use crate::model::event::EntityKind;
+use super::stream::Next;
 use super::stream_state::StreamState;
 use super::{Answering, Engine, process, set_log};
 
@@ -140,6 +141,9 @@ fn what_a_mount_asks_starts_no_workers() {
         runtime.block_on(row).expect("a store").expect("a run").status
     };
     assert_eq!(called(&engine, "about", &json!({}))["mounts"], json!(["/api/studio", "/studio"]));
+    let stream = engine.start("about", b"", bytes::Bytes::new()).unwrap_or_else(|fault| panic!("{}", fault.text()));
+    assert!(matches!(stream.next(0), Ok(Next::Head(head)) if head.starts_with(b"{\"version\":")));
+    assert!(matches!(stream.next(0), Ok(Next::Over)) && stream.close().is_ok());
     std::thread::sleep(Duration::from_millis(700));
     assert!(engine.is_untouched() && status() == "queued");
     called(&engine, "start", &json!({}));
