@@ -1,1 +1,0 @@
-export{t as default}from"./panels-BCofd1_l.js";
