@@ -26,15 +26,16 @@ func schemaOf(kind reflect.Type, inside []reflect.Type) map[string]any {
 			return map[string]any{}
 		}
 	}
+	within := len(inside) > 0 || kind.Kind() != reflect.Struct
 	switch {
 	case kind == timeType:
 		return map[string]any{"type": "string", "format": "date-time"}
 	case kind == numberType:
 		return map[string]any{"type": "number"}
 	// Only the type knows what it reads. The arguments as a whole are members all the same, often with defaults for those that are missing.
-	case reflect.PointerTo(kind).Implements(jsonReader) && (len(inside) > 0 || kind.Kind() != reflect.Struct):
+	case reflect.PointerTo(kind).Implements(jsonReader) && within:
 		return map[string]any{}
-	case reflect.PointerTo(kind).Implements(textReader):
+	case reflect.PointerTo(kind).Implements(textReader) && within:
 		return map[string]any{"type": "string"}
 	}
 	switch kind.Kind() {
@@ -73,7 +74,7 @@ func structSchema(kind reflect.Type, inside []reflect.Type) map[string]any {
 			name = field.Name
 		}
 		schema := schemaOf(field.Type, inside)
-		if _, plain := schema["type"].(string); plain && schema["items"] == nil && slices.Contains(strings.Split(options, ","), "string") {
+		if plain := schema["type"]; plain != nil && plain != "object" && plain != "array" && slices.Contains(strings.Split(options, ","), "string") {
 			schema = map[string]any{"type": "string"} // as encoding/json quotes it
 		}
 		if text := field.Tag.Get("description"); text != "" {

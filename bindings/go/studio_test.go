@@ -211,6 +211,7 @@ type unusual struct {
 	Addr   netip.Addr  `json:"addr"`
 	Sum    [2]byte     `json:"sum"`
 	Count  int         `json:"count,string"`
+	Whole  Plain       `json:"whole,string"` // of an object the option says nothing
 	Big    *big.Int    `json:"big"`
 	Number json.Number `json:"number"`
 }
@@ -268,6 +269,24 @@ func (d *defaulted) UnmarshalJSON(text []byte) error {
 func TestArgumentsThatReadThemselvesKeepTheirSchema(t *testing.T) {
 	text, _ := json.Marshal(schemaOf(reflect.TypeFor[defaulted](), nil))
 	if string(text) != `{"properties":{"amount":{"type":"number"},"big":{}},"type":"object"}` {
+		t.Fatalf("%s", text)
+	}
+}
+
+type spoken struct {
+	Order string `json:"order"`
+}
+
+func (s *spoken) UnmarshalText(text []byte) error { s.Order = string(text); return nil }
+
+func (s *spoken) UnmarshalJSON(text []byte) error {
+	type plain spoken
+	return json.Unmarshal(text, (*plain)(s))
+}
+
+func TestArgumentsThatAreATextTooAreAnObject(t *testing.T) {
+	text, _ := json.Marshal(schemaOf(reflect.TypeFor[spoken](), nil))
+	if string(text) != `{"properties":{"order":{"type":"string"}},"required":["order"],"type":"object"}` {
 		t.Fatalf("%s", text)
 	}
 }

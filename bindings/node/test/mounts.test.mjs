@@ -301,8 +301,9 @@ test("the application's own pages are served while the studio cannot say its mou
 test('a client that left before its request came to the studio', async (t) => {
   const { studio } = await opened(t);
   for (const make of [http.createServer, createServer2]) {
-    const [left, ended] = [gate(), gate()];
+    const [came, left, ended] = [gate(), gate(), gate()];
     const server = make((request, response) => {
+      came.open();
       response.once('close', () =>
         setTimeout(() => {
           answer(studio, { gate: true }, request, response).then(ended.open, ended.open);
@@ -316,7 +317,8 @@ test('a client that left before its request came to the studio', async (t) => {
     const client = make === createServer2 ? connect2(`http://127.0.0.1:${port}`) : net.connect(port, '127.0.0.1');
     if (make === createServer2) client.request({ ':path': '/studio/api/settings' }).on('error', () => {});
     else client.write('POST /studio/api/agents HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
-    setTimeout(() => client.destroy(), 100);
+    await came.opened;
+    client.destroy();
     await left.opened;
     await Promise.race([ended.opened, new Promise((_, late) => setTimeout(() => late(new Error('it waits for ever')), 5000))]);
   }
@@ -357,6 +359,19 @@ test('below a path that only the mark says', async (t) => {
     const told = await raw(server.address().port, path);
     assert.deepEqual([told.status, told.text === 'own'], [status ?? 200, status === undefined], `${rootPath} ${path}`);
   }
+});
+
+test("the mark of the root path is not asked for the application's own pages", async (t) => {
+  const { studio } = await opened(t);
+  const rootPath = (request) => {
+    if (!request.url.startsWith('/shop')) throw new Error('there is no shop');
+    return '/shop';
+  };
+  const server = http.createServer(listener(studio, { gate: true, rootPath }, (_request, response) => response.end('own')));
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.closeAllConnections() ?? server.close());
+  for (const path of ['/', '/own', '/shops/studios', '/mystudio']) assert.equal((await raw(server.address().port, path)).text, 'own', path);
+  assert.equal((await raw(server.address().port, '/shop/studio/api/settings')).status, 200);
 });
 
 test('an answer that was read holds no signal', async (t) => {

@@ -14,6 +14,7 @@ final class Stream extends Calls
 
     private bool $ended = false;
     private ?\Closure $sink = null;
+    private bool $answering = false;
 
     public function __construct(int $engine, Host $host, private readonly int $handle)
     {
@@ -45,7 +46,9 @@ final class Stream extends Calls
             if ($code === Abi::HOST_CALL) {
                 // What was read is sent before a tool takes its time.
                 $waiting === null || $waiting();
+                $this->answering = true;
                 $this->answer($bytes);
+                $this->answering = false;
             } elseif ($code === Abi::END) {
                 break;
             } elseif ($code < 0) {
@@ -75,6 +78,12 @@ final class Stream extends Calls
     public function passTo(\Closure $sink): void
     {
         $this->sink = $sink;
+    }
+
+    /** True while a call is worked on, and for good when the request ended in the middle of it. */
+    public function isAnswering(): bool
+    {
+        return $this->answering;
     }
 
     public function cancel(): void

@@ -361,6 +361,23 @@ final class EngineTest extends TestCase
         ];
     }
 
+    public function testARequestThatEndsInsideAToolLeavesItsWorkerAtOnce(): void
+    {
+        $text = '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; $studio = Studio\Studio::shared(["environment" => "local", "database" => ["path" => __DIR__ . "/web.sqlite"]]);'
+            . '$studio->tool("slow", function () { exit; }, inputSchema: ["type" => "object"]); $studio->call("workflow.save", json_decode(' . var_export(self::SLOW, true) . ')); $studio->serve(gate: true);';
+        file_put_contents("$this->folder/router.php", $text);
+        [$server, $base] = $this->server("$this->folder/router.php");
+        try {
+            $began = microtime(true);
+            $asked = ['method' => 'POST', 'header' => 'Content-Type: application/json', 'content' => '{"message":"x"}', 'timeout' => 60];
+            self::assertStringContainsString('step_started', (string) file_get_contents("$base/studio/workflows/slow/run/stream", false, stream_context_create(['http' => $asked])));
+            self::assertLessThan(10, microtime(true) - $began, 'the limit of the tool was waited for');
+        } finally {
+            proc_terminate($server);
+            proc_close($server);
+        }
+    }
+
     /** The built-in server, once it listens, and its address. */
     private function server(string ...$what): array
     {

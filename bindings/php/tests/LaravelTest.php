@@ -36,11 +36,11 @@ final class LaravelTest extends TestCase
     }
 
     /** @param array<string, mixed> $config */
-    private function serve(array $config = [], string $ffi = '1'): void
+    private function serve(array $config = [], string $ffi = '1', array $variables = []): void
     {
         $at = stream_socket_get_name(stream_socket_server('tcp://127.0.0.1:0'), false);
         $command = [PHP_BINARY, '-d', "ffi.enable=$ffi", '-S', $at, __DIR__ . '/laravel.php'];
-        $this->server = proc_open($command, [2 => ['file', "$this->folder/log", 'w']], $pipes, null, $this->environment($config));
+        $this->server = proc_open($command, [2 => ['file', "$this->folder/log", 'w']], $pipes, null, $variables + $this->environment($config));
         $this->base = "http://$at";
         for ($turn = 0; $turn < 100 && !@stream_socket_client("tcp://$at"); $turn++) {
             usleep(50_000);
@@ -80,6 +80,13 @@ final class LaravelTest extends TestCase
         self::assertSame(200, $this->ask('/back/office/workflows')[0]);
         self::assertArrayHasKey('x-studio-version', $this->ask('/streams/none')[2]);
         self::assertArrayNotHasKey('x-studio-version', $this->ask('/studio/workflows')[2]);
+    }
+
+    public function testRoutesFollowThePrefixesOfVariablesAndTheRoot(): void
+    {
+        $this->serve(['route_prefix' => '/'], variables: ['STUDIO_STREAM_ADAPTERS_PREFIX' => 'streams']);
+        self::assertSame(200, $this->ask('/workflows')[0]);
+        self::assertArrayHasKey('x-studio-version', $this->ask('/streams/none')[2]);
     }
 
     public function testARefusedConfigurationIsToldToTheApplicationAlone(): void

@@ -241,6 +241,7 @@ def test_parts_of_annotations_have_their_types_too():
     assert schema["pair"] == {"type": "array", "items": either, "minItems": 2, "maxItems": 2, "default": None}
     assert schema["tree"]["properties"]["parts"] == {"type": "array", "items": {"type": "object"}}
     assert schema["word"]["enum"] == ["red", "x"] and schema["none"]["maxItems"] == 0
+    assert _schema.of(typing.Tuple, {}) == _schema.of(tuple, {}) == {"type": "array"}
 
 
 def test_a_default_that_json_has_not_is_not_told(tmp_path):

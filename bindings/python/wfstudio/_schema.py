@@ -63,6 +63,8 @@ def of(hint, definitions, within=()):
         return {"anyOf": [each(part) for part in parts]}
     if origin is typing.Literal:
         return {"enum": [_plain(one) for one in parts]}
+    if hint is typing.Tuple:
+        return {"type": "array"}  # one that says nothing of its items, not an empty one
     if origin is tuple and parts[1:] != (...,):
         kinds = [each(part) for part in parts if part != ()]
         one = [kind for n, kind in enumerate(kinds) if kind not in kinds[:n]]

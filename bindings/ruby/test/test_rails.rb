@@ -84,6 +84,8 @@ class TestRails < Minitest::Test
     rails("generate", "wfstudio:install")
     assert_includes rails("-T"), "studio:work"
     input, output, worker = Open3.popen2e(RbConfig.ruby, "bin/rails", "studio:work", chdir: @folder)
+    said = +""
+    Timeout.timeout(40) { said << (output.gets || flunk(said)) until said.include?("takes queued runs") } # while it works, not at its end
     Timeout.timeout(40) { sleep 0.1 until File.exist?("#{@folder}/storage/studio.sqlite") }
     sleep 4
     Process.kill("TERM", worker.pid)

@@ -99,6 +99,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export async function ours<R>(studio: Studio, marks: Marks<R>, asked: R, path: string, root = ''): Promise<boolean> {
   const mounts = await studio.mounts().catch(() => PREFIXES);
   if (owns(mounts, path, root)) return true;
+  // The mark is asked for no page that cannot be the studio's: it may fail there.
+  if (!mounts.some((mount) => `${path}/`.includes(`${mount}/`))) return false;
   const mark = marks.rootPath;
   const said = typeof mark === 'function' ? await mark(asked) : mark;
   return Boolean(said) && owns(mounts, path, said!);

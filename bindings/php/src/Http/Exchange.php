@@ -119,7 +119,8 @@ final class Exchange
     public function close(): void
     {
         try {
-            while ($this->stays && $this->stream?->read() !== null);
+            // Nobody answers a call in which the request ended, as by `exit`: its run is not waited for.
+            while ($this->stays && !$this->stream?->isAnswering() && $this->stream?->read() !== null);
         } catch (StudioError) {
             // The studio was closed: another process goes on.
         }

@@ -39,15 +39,15 @@ final class StudioServiceProvider extends ServiceProvider
     }
 
     /**
-     * Where the configuration puts pages, adapters and the export.
+     * Where the configuration, or the variable that overrides it, puts pages, adapters and the export.
      *
      * @return list<string>
      */
     public static function prefixes(): array
     {
-        $said = config('studio.config', []);
-        $adapters = data_get($said, 'stream_adapters.route_prefix') ?? 'api/studio';
-        $all = [data_get($said, 'route_prefix') ?? 'studio', $adapters, data_get($said, 'usage.export.route_prefix') ?? $adapters];
+        $said = static fn (string $variable, string $key): ?string => (getenv($variable) ?: null) ?? data_get(config('studio.config', []), $key);
+        $adapters = $said('STUDIO_STREAM_ADAPTERS_PREFIX', 'stream_adapters.route_prefix') ?? 'api/studio';
+        $all = [$said('STUDIO_ROUTE_PREFIX', 'route_prefix') ?? 'studio', $adapters, $said('STUDIO_USAGE_EXPORT_PREFIX', 'usage.export.route_prefix') ?? $adapters];
         return array_values(array_unique(array_map(fn (string $prefix): string => '/' . trim($prefix, '/'), $all)));
     }
 
@@ -68,7 +68,7 @@ final class StudioServiceProvider extends ServiceProvider
     {
         Route::macro('studio', function (?array $prefixes = null): void {
             foreach ($prefixes ?? StudioServiceProvider::prefixes() as $prefix) {
-                Route::any("$prefix{studioPath?}", fn (Request $request) => app(Controller::class)($request))->where('studioPath', '(/.*)?')->withoutMiddleware([
+                Route::any("$prefix{studioPath?}", fn (Request $request) => app(Controller::class)($request))->where('studioPath', $prefix === '/' ? '.*' : '(/.*)?')->withoutMiddleware([
                     // The studio has its own; tokens of forms are not its pages'. The last is the name since Laravel 13.
                     \Illuminate\Foundation\Http\Middleware\VerifyCsrfToken::class, 'App\Http\Middleware\VerifyCsrfToken',
                     'Illuminate\Foundation\Http\Middleware\PreventRequestForgery',

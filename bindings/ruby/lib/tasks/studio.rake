@@ -5,6 +5,7 @@ namespace :studio do
   task work: :environment do
     studio = WfStudio.rails.open(worker: { in_process: true })
     puts "studio:work: takes queued runs until SIGTERM"
+    $stdout.flush # a file or a pipe would have it at the end only
     studio.work
   end
 end

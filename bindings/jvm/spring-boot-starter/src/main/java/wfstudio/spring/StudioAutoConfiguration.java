@@ -22,8 +22,10 @@ import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
+import wfstudio.Code;
 import wfstudio.Marks;
 import wfstudio.Studio;
+import wfstudio.StudioException;
 import wfstudio.servlet.StudioServlet;
 
 /** The beans: `Studio`, its servlet, the tools of `@StudioTool`. A bean `Marks` says who asks; without it nobody outside of `environment: local` gets in. */
@@ -71,12 +73,17 @@ public class StudioAutoConfiguration {
         return new BeanPostProcessor() {
             @Override
             public Object postProcessBeforeInitialization(Object bean, String name) {
-                Arrays.stream(bean.getClass().getSimpleName().equals("TomcatServletWebServerFactory") ? bean.getClass().getMethods() : new Method[0])
+                Arrays.stream(isTomcat(bean.getClass()) ? bean.getClass().getMethods() : new Method[0])
                     .filter(method -> method.getName().equals("addConnectorCustomizers") && method.getParameterCount() == 1 && !method.isBridge())
                     .findFirst().ifPresent(method -> passEncodedSlashes(bean, method));
                 return bean;
             }
         };
+    }
+
+    /** Also a class of the application that extends the factory. */
+    private static boolean isTomcat(Class<?> type) {
+        return type != null && (type.getSimpleName().equals("TomcatServletWebServerFactory") || isTomcat(type.getSuperclass()));
     }
 
     private static void passEncodedSlashes(Object factory, Method addCustomizers) {
@@ -129,10 +136,24 @@ public class StudioAutoConfiguration {
             this.studio = studio;
         }
 
+        /** A context that was stopped may be started again; its studio stays closed, and the rest of the application goes on. */
         @Override
         public void start() {
-            studio.start();
+            try {
+                studio.start();
+            } catch (StudioException failure) {
+                if (failure.code() != Code.CLOSED) {
+                    throw failure;
+                }
+                LOG.log(System.Logger.Level.WARNING, "the studio was closed when the application was stopped, and answers no more");
+            }
             running = true;
+        }
+
+        /** Of Spring 7, which pauses contexts between tests: what is closed could not go on. */
+        @SuppressWarnings("all")
+        public boolean isPauseable() {
+            return false;
         }
 
         @Override

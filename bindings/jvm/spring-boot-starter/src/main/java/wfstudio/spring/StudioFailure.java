@@ -5,6 +5,7 @@ package wfstudio.spring;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.springframework.beans.BeansException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import wfstudio.StudioException;
@@ -13,6 +14,9 @@ import wfstudio.StudioException;
 class StudioFailure extends AbstractFailureAnalyzer<StudioException> {
     @Override
     protected FailureAnalysis analyze(Throwable root, StudioException failure) {
+        if (!(root instanceof BeansException)) {
+            return null; // not of the start: a runner of the application used the studio, and its stack trace says where
+        }
         String problems = failure.problem().get("errors") instanceof Map<?, ?> errors && !errors.isEmpty()
             ? errors.entrySet().stream().map(error -> "    " + error.getKey() + ": " + said(error.getValue())).collect(Collectors.joining("\n"))
             : "    " + failure.getMessage();

@@ -27,6 +27,7 @@ import wfstudio.MountChecks;
 import wfstudio.Names;
 import wfstudio.Opened;
 import wfstudio.Studio;
+import wfstudio.StudioException;
 
 class SpringTest extends MountChecks {
     @Override
@@ -181,6 +182,64 @@ class SpringTest extends MountChecks {
             .stream().map(analyzer -> analyzer.analyze(failure)).filter(java.util.Objects::nonNull).findFirst().orElseThrow();
         assertTrue(told.getDescription().contains("databse") && told.getDescription().contains("limits.body_kb"), told.getDescription());
         assertTrue(told.getAction().contains("wfstudio.config"), told.getAction());
+    }
+
+    @Test
+    void whatARunnerMeetsKeepsItsStackTrace() {
+        StudioException failure = org.junit.jupiter.api.Assertions.assertThrows(StudioException.class, () -> Studio.open(Map.of("databse", 1)).close());
+        assertEquals(null, new StudioFailure().analyze(failure));
+        assertEquals(null, new StudioFailure().analyze(new IllegalStateException("Failed to execute ApplicationRunner", failure)));
+    }
+
+    @Test
+    void aContextThatIsPausedKeepsItsStudioAndOneThatWasStoppedStartsAgain(@TempDir Path folder) throws Exception {
+        SpringApplication application = new SpringApplication(Shop.class);
+        application.setWebApplicationType(org.springframework.boot.WebApplicationType.NONE);
+        try (ConfigurableApplicationContext context = start(application, Map.of("wfstudio.mount", "false", "wfstudio.config.environment", "local", "wfstudio.config.database.path", folder.resolve("own.sqlite").toString()))) {
+            for (String step : new String[] {"pause", "restart"}) { // of Spring 7
+                for (java.lang.reflect.Method method : ConfigurableApplicationContext.class.getMethods()) {
+                    if (method.getName().equals(step)) {
+                        method.invoke(context);
+                    }
+                }
+                context.getBean(Studio.class).call(Names.Op.HEALTH, Map.of());
+            }
+            context.stop();
+            context.start();
+            assertTrue(context.isRunning());
+        }
+    }
+
+    /** As a class of an application extends that of Spring Boot, whose package is another in each version. */
+    static class TomcatServletWebServerFactory {
+        Customizer[] given = {};
+
+        public void addConnectorCustomizers(Customizer... customizers) {
+            given = customizers;
+        }
+    }
+
+    interface Customizer {
+        void customize(Connector connector);
+    }
+
+    public static class Connector {
+        String handling;
+
+        public void setEncodedSolidusHandling(String handling) {
+            this.handling = handling;
+        }
+    }
+
+    @Test
+    void aFactoryOfTheApplicationPassesEncodedSlashesToo() {
+        TomcatServletWebServerFactory factory = new TomcatServletWebServerFactory() {};
+        StudioAutoConfiguration.studioPaths().postProcessBeforeInitialization(factory, "factory");
+        Connector connector = new Connector();
+        for (Customizer one : factory.given) {
+            one.customize(connector);
+        }
+        assertEquals("passthrough", connector.handling);
     }
 
     private static Map<String, Object> slow(Map<String, Object> arguments) {
