@@ -105,8 +105,7 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
         at.rests = answer !== null;
         await until(signal, (go) => after(step.after, go));
       } else if (step.kind === 'sign-in') {
-        await until(signal, signedIn);
-        if (refused > 1) await until(signal, (go) => after(REFUSED, go));
+        await Promise.all([until(signal, signedIn), refused > 1 && until(signal, (go) => after(REFUSED, go))]);
       } else if (step.kind !== 'shown') return step;
       else if (hidden()) await until(signal, shown);
     }
