@@ -46,7 +46,8 @@ pub(super) async fn run(context: &StepContext, node: &AgentNode) -> StepResult {
     let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope: Scope::step(streams, node.publish_reply) };
     let history = memory::History::of(context, node, &profile);
     let prompt = prompt::of_agent(context, node, &profile, &tools, history.as_ref());
-    let messages = context.prompt("agent", prompt).await?;
+    // In a box of its own: it is large, and gone while the model is waited for.
+    let messages = Box::pin(context.prompt("agent", prompt)).await?;
     match speaker.talk(messages).await? {
         ConversationEnd::Pause(reason) => Ok(StepEnd::Pause(reason)),
         ConversationEnd::Answer(answer) => {

@@ -194,6 +194,10 @@ impl Speaker<'_> {
 
     /// Asks the model once.
     pub(super) async fn ask_with(&self, number: u32, conversation: &Conversation, turn: Turn) -> Result<ModelAnswer, Fault> {
+        self.context.model(&self.scope.model_key(number), self.call_with(number, conversation, turn)).await
+    }
+
+    fn call_with(&self, number: u32, conversation: &Conversation, turn: Turn) -> ModelCall {
         let mut messages = conversation.sent.clone();
         let last = turn == Turn::Last;
         messages.extend(last.then(|| Message::text(Role::User, ANSWER_NOW)));
@@ -205,7 +209,7 @@ impl Speaker<'_> {
             call.request.tool_choice = if turn == Turn::Open { self.choice(number, &mut call.warnings) } else { Some(ToolChoice::None) };
         }
         call.warnings.extend(last.then(|| self.tool_limit()));
-        self.context.model(&self.scope.model_key(number), call).await
+        call
     }
 
     /// Whether the model that is asked next answers in its form beside the tools, so that the request begins like the one before.

@@ -46,7 +46,7 @@ impl StepContext {
             let (place, since) = self.open(|step| (step.fallbacks.place(key), step.fallbacks.last(key).cloned())).unwrap_or_default();
             let place = usize::try_from(place).unwrap_or(0).min(candidates.len() - 1);
             let turn = InTurn { context: self, key, candidates: &candidates, place, since };
-            let fault = match self.ask_one(key, turn.call(&call), Some(&turn)).await {
+            let fault = match self.ask_one(key, &mut turn.call(&call), Some(&turn)).await {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };

@@ -194,15 +194,15 @@ impl StepContext {
     ///
     /// # Errors
     /// The provider's failure; a cancel; the store.
-    pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
+    pub async fn model(&self, key: &str, mut call: ModelCall) -> Result<ModelAnswer, Fault> {
         if let Some(answer) = self.answer(key).await? {
             return Ok(answer);
         }
-        if call.others.is_empty() { self.ask_one(key, call, None).await } else { Box::pin(self.ask_in_turn(key, call)).await }
+        if call.others.is_empty() { self.ask_one(key, &mut call, None).await } else { Box::pin(self.ask_in_turn(key, call)).await }
     }
 
     /// Makes one call of one model.
-    async fn ask_one(&self, key: &str, mut call: ModelCall, turn: Option<&InTurn<'_>>) -> Result<ModelAnswer, Fault> {
+    async fn ask_one(&self, key: &str, call: &mut ModelCall, turn: Option<&InTurn<'_>>) -> Result<ModelAnswer, Fault> {
         self.may_call()?;
         self.journal().with(|run| log_too_large(self.world(), run)).map_or(Ok(()), Err)?;
         call.request.stream = self.world().providers.streams(&call.provider);
@@ -211,7 +211,7 @@ impl StepContext {
         let mut warnings = std::mem::take(&mut call.warnings);
         warnings.extend(self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now()));
         warnings.extend(turn.and_then(InTurn::warning));
-        let span = self.begin_call(key, &mut call)?;
+        let span = self.begin_call(key, call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
         let heard = CallProgress::default();
@@ -219,7 +219,7 @@ impl StepContext {
             Err(cut) => Err(cut.into()),
             Ok(()) => tokio::select! {
                 biased;
-                result = self.ask(&call, &heard) => result,
+                result = self.ask(call, &heard) => result,
                 () = self.cancelled().cancelled() => Err(ProviderFailure { tokens: *heard.spent.lock(), cut: true, ..cut_short().into() }),
             },
         };
@@ -235,7 +235,7 @@ impl StepContext {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
             self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
         }
-        self.answered(key, &call, result, CallDetails { began, took, heard, warnings, turn, ready })
+        self.answered(key, call, result, CallDetails { began, took, heard, warnings, turn, ready })
     }
 
     /// Records that a model is about to be asked; the span of the call.

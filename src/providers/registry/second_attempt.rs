@@ -126,14 +126,7 @@ pub(super) async fn ask(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<
         return Box::pin(without_summaries(asked, request, deltas)).await;
     }
     match unbound(asked, request, deltas).await {
-        Err(failure) if request.stream && refusal::of_streams(&failure) => {
-            let whole = ChatRequest { stream: false, ..request.clone() };
-            asked.gate.again();
-            let mut reply = Box::pin(unbound(asked, &whole, deltas)).await?;
-            let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
-            reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
-            Ok(reply)
-        }
+        Err(failure) if request.stream && refusal::of_streams(&failure) => Box::pin(whole(asked, request, deltas)).await,
         Err(failure) if shows && refusal::of_summaries(&failure) => {
             asked.gate.again();
             let reply = Box::pin(without_summaries(asked, request, deltas)).await?;
@@ -144,27 +137,42 @@ pub(super) async fn ask(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<
     }
 }
 
+/// Asks again, for the answer as a whole.
+async fn whole(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+    let whole = ChatRequest { stream: false, ..request.clone() };
+    asked.gate.again();
+    let mut reply = unbound(asked, &whole, deltas).await?;
+    let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
+    reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
+    Ok(reply)
+}
+
 /// Asks without thoughts that came after another beginning, or that this key cannot read: all of them, because each is bound to those before it.
 async fn unbound(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-    let Asked { provider, silent, gate } = asked;
-    let without = silent.without_refused(request);
-    let request = without.as_ref().unwrap_or(request);
-    match provider.chat(request, deltas).await {
+    let without = asked.silent.without_refused(request).map(Box::new);
+    let request = without.as_deref().unwrap_or(request);
+    match asked.provider.chat(request, deltas).await {
         Err(failure) if refusal::of_bound_thoughts(&failure) || refusal::of_sealed_thoughts(&failure) => {
-            let Some(bare) = without_thoughts(request, |_| true) else { return Err(failure) };
-            gate.again();
-            let mut reply = Box::pin(provider.chat(&bare, deltas)).await?;
-            silent.refused(request);
-            let text = if refusal::of_bound_thoughts(&failure) {
-                "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them"
-            } else {
-                "the model's thoughts were encrypted or signed for another account, and the provider refuses such thoughts, so it was asked without them"
-            };
-            reply.warnings.push(Warning { parameter: Some("thinking".into()), ..Warning::new("parameter_dropped", text) });
-            Ok(reply)
+            Box::pin(bare(asked, request, failure, deltas)).await
         }
         answer => answer,
     }
+}
+
+/// Asks again, without any thoughts: they were refused.
+async fn bare(asked: Asked<'_>, request: &ChatRequest, failure: ProviderFailure, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+    let Asked { provider, silent, gate } = asked;
+    let Some(rest) = without_thoughts(request, |_| true) else { return Err(failure) };
+    gate.again();
+    let mut reply = provider.chat(&rest, deltas).await?;
+    silent.refused(request);
+    let text = if refusal::of_bound_thoughts(&failure) {
+        "what came before the model's thoughts was shortened or changed, and the provider refuses such thoughts, so it was asked without them"
+    } else {
+        "the model's thoughts were encrypted or signed for another account, and the provider refuses such thoughts, so it was asked without them"
+    };
+    reply.warnings.push(Warning { parameter: Some("thinking".into()), ..Warning::new("parameter_dropped", text) });
+    Ok(reply)
 }
 
 async fn without_summaries(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
