@@ -8,7 +8,6 @@ pub mod fork;
 pub mod inspect;
 pub(in crate::store) mod migrate;
 pub(in crate::store) mod notifications;
-pub(in crate::store) mod notifier;
 #[cfg(feature = "postgres")]
 pub(in crate::store) mod postgres;
 pub(in crate::store) mod sqlite;
