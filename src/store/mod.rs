@@ -30,7 +30,7 @@ pub use error::StoreError;
 use crate::model::{Id, Timestamp};
 use crate::store::db::sqlite::Sqlite;
 use crate::store::db::workers::{Engine, Shared};
-pub use crate::store::db::workers::{Job, Kept, Then, Work};
+pub use crate::store::db::workers::{Job, Then, Work};
 
 /// Where the database is and how it is used.
 #[derive(Clone, Debug)]
@@ -284,7 +284,7 @@ fn job<T: Send + 'static>(
         let value = slot.lock().take();
         let _ = sender.send(result.and_then(|()| value.ok_or(StoreError::Closed)));
     });
-    (Job { work, kept: None, then }, answer)
+    (Job { work, then }, answer)
 }
 
 #[cfg(test)]

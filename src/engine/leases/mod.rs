@@ -358,6 +358,6 @@ impl World {
     /// that died.
     fn give_back(&self, run: Id, fence: i64, lost: bool) {
         let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence, lost);
-        self.store.write_then(run, Job { work: Box::new(release), kept: None, then: Box::new(|_| ()) });
+        self.store.write_then(run, Job { work: Box::new(release), then: Box::new(|_| ()) });
     }
 }

@@ -15,37 +15,27 @@ pub(in crate::store) enum Dialect {
 
 /// A statement of the program as an engine wants it.
 pub(in crate::store) fn translated(sql: &str, prefix: &str, dialect: Dialect) -> Arc<str> {
-    with_empty(sql, prefix, dialect, 0)
-}
-
-/// The same, with the parameters of these bits (`$1` is the lowest) as empty texts.
-pub(in crate::store) fn with_empty(sql: &str, prefix: &str, dialect: Dialect, empty: u8) -> Arc<str> {
     let mut text = String::with_capacity(sql.len() + 64);
-    write(&mut text, sql, prefix, dialect, empty);
+    write(&mut text, sql, prefix, dialect);
     text.into()
 }
 
-fn write(text: &mut String, sql: &str, prefix: &str, dialect: Dialect, empty: u8) {
+fn write(text: &mut String, sql: &str, prefix: &str, dialect: Dialect) {
     let mut rest = sql;
     while let Some(at) = rest.find(['#', '$', '{']) {
         let (before, found) = rest.split_at(at);
         let (sign, after) = found.split_at(1);
         text.push_str(before);
         rest = after;
-        let digits = after.len() - after.trim_start_matches(|next: char| next.is_ascii_digit()).len();
-        let is_empty = after[..digits].parse::<u32>().is_ok_and(|number| number > 0 && empty.checked_shr(number - 1).is_some_and(|bits| bits & 1 == 1));
+        let digit = after.starts_with(|next: char| next.is_ascii_digit());
         let letter = after.starts_with(|next: char| next.is_ascii_lowercase());
         match (sign, alternatives(after)) {
             ("{", Some((sqlite, postgres, after))) => {
                 rest = after;
-                write(text, if dialect == Dialect::Sqlite { sqlite } else { postgres }, prefix, dialect, empty);
+                write(text, if dialect == Dialect::Sqlite { sqlite } else { postgres }, prefix, dialect);
             }
             ("#", _) if letter => text.push_str(prefix),
-            ("$", _) if is_empty => {
-                text.push_str("''");
-                rest = &after[digits..];
-            }
-            ("$", _) if digits > 0 && dialect == Dialect::Sqlite => text.push('?'),
+            ("$", _) if digit && dialect == Dialect::Sqlite => text.push('?'),
             (sign, _) => text.push_str(sign),
         }
     }
@@ -92,12 +82,6 @@ mod tests {
         let sql = "SELECT '$.x', '{}' FROM #runs {INDEXED BY #newest|} WHERE a = $1 AND b = $12{| FOR UPDATE SKIP LOCKED}";
         let sqlite = translated(sql, "p_", Dialect::Sqlite);
         assert_eq!(&*sqlite, "SELECT '$.x', '{}' FROM p_runs INDEXED BY p_newest WHERE a = ?1 AND b = ?12");
-    }
-
-    #[test]
-    fn empty_texts_stand_in_the_statement() {
-        let text = with_empty("SELECT $1 {WHERE a = $2|} AND b = $12 AND $9 = $1", "p_", Dialect::Sqlite, 0b11);
-        assert_eq!(&*text, "SELECT '' WHERE a = '' AND b = ?12 AND ?9 = ''");
     }
 
     #[test]

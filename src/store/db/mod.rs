@@ -8,7 +8,6 @@ pub mod fork;
 pub mod inspect;
 pub(in crate::store) mod migrate;
 pub(in crate::store) mod notifications;
-pub(in crate::store) mod notifier;
 #[cfg(feature = "postgres")]
 pub(in crate::store) mod postgres;
 pub(in crate::store) mod sqlite;
@@ -155,7 +154,7 @@ fn wrong(column: usize, wanted: &str) -> StoreError {
 
 /// The connection of a database thread.
 pub(super) enum Connection<'a> {
-    Sqlite(sqlite::Transaction<'a>),
+    Sqlite(&'a sqlite::Session),
     #[cfg(feature = "postgres")]
     Postgres(&'a postgres::Session),
 }
@@ -216,7 +215,7 @@ impl<'a> Tx<'a> {
 
     /// Runs a statement; says how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(session) => session.execute(sql, params),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.execute(sql, params),
@@ -226,7 +225,7 @@ impl<'a> Tx<'a> {
     /// Runs a statement of which nobody wants to know how many rows it changed. Where the database is on a server, nobody waits for it:
     /// a failure is reported by a later statement, at the latest by the end of the transaction.
     pub fn send(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(session) => session.execute(sql, params).map(drop),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.send(sql, params),
@@ -236,7 +235,7 @@ impl<'a> Tx<'a> {
     /// Stores a new row and gives its number. The statement ends with `{| RETURNING no}`: SQLite knows the number without being asked,
     /// and would fill a table with the answer first.
     pub fn insert(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(session) => session.insert(sql, params),
             #[cfg(feature = "postgres")]
             Connection::Postgres(_) => self.query_one(sql, params, |row| row.int(0))?.ok_or_else(|| StoreError::damaged("a row was not stored")),
@@ -250,7 +249,7 @@ impl<'a> Tx<'a> {
         params: &[Param<'_>],
         take: &mut dyn FnMut(&Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
@@ -260,7 +259,7 @@ impl<'a> Tx<'a> {
     /// Runs statements for PostgreSQL that are made at run time: each name of `fill` in the text stands for what follows it.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server has them"))]
     pub fn run_made(&mut self, sql: &str, fill: &[(&str, &str)]) -> Result<(), StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.run(&filled(&session.text(sql), fill)),
@@ -275,7 +274,7 @@ impl<'a> Tx<'a> {
         fill: &[(&str, &str)],
         take: &mut dyn FnMut(&Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.query_made(&filled(&session.text(sql), fill), &mut |row| take(row).map(|()| true)),
@@ -311,7 +310,7 @@ impl<'a> Tx<'a> {
             }
             Ok(false)
         };
-        match &mut self.connection {
+        match &self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut first)?,
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.query(sql, params, &mut first)?,

@@ -11,16 +11,13 @@ use crate::sync::{Condvar, Mutex};
 use crate::store::db::Tx;
 use crate::store::db::inspect::Found;
 use crate::store::db::notifications::{Listener, Notification};
-use crate::store::db::notifier::{Ended, Notifier, NotifierHandle};
 use crate::store::error::StoreError;
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
 pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 /// Work that is called right away.
 pub(in crate::store) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
-/// What follows a commit at once.
-pub type Kept = Box<dyn FnOnce() + Send>;
-/// Sends the notification after the commit.
+/// Tells who waits for a write or a read how it ended.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// What may wait is done when no write came for so long.
@@ -94,9 +91,8 @@ pub(in crate::store) trait Reading {
 pub struct Job {
     /// What is done in the transaction.
     pub work: Work,
-    /// Of a write: what follows its commit before anything else is written, on the thread that wrote. Short, and without locks that anybody holds long.
-    pub kept: Option<Kept>,
-    /// What follows then, on a thread of the store, in order with others of the same run; on the caller's, at once, where the store takes nothing more.
+    /// What follows at once, on the thread that did it: after the commit of a write, and before anything else of its run is written. Short, and without
+    /// locks that anybody holds long. On the caller's thread where the store takes nothing more.
     pub then: Then,
 }
 
@@ -356,8 +352,6 @@ impl Shared {
     }
 
     fn write_all(self: &Arc<Self>, lane: usize) {
-        let start = |beside: NotifierHandle| self.spawn(format!("studio-notifier-{lane}"), move |_| beside.run());
-        let mut notifier = Notifier::new(&start);
         let mut writer = Arc::clone(&self.engine).writer();
         let mut untidy = false;
         while let Some(jobs) = self.next_writes(lane, untidy.then_some(QUIET)) {
@@ -365,21 +359,12 @@ impl Shared {
                 untidy = writer.tidy(true);
                 continue;
             }
-            let (mut works, mut told) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
-            for Job { work, kept, then } in jobs {
-                works.push(work);
-                told.push((kept, then));
-            }
+            let (mut works, thens): (Vec<_>, Vec<_>) = jobs.into_iter().map(|Job { work, then }| (work, then)).unzip();
             let results = writer.commit(&mut works);
-            let ended = told.into_iter().zip(results).map(|((kept, then), result)| {
-                if result.is_ok() && let Some(kept) = kept {
-                    let _ = catch_unwind(AssertUnwindSafe(kept));
-                }
-                (then, result)
-            });
-            let ended = ended.collect();
-            let busy = !self.queues.lock().lanes[lane].waiting.is_empty();
-            notifier.tell(Ended { ended, works }, busy);
+            for (then, result) in thens.into_iter().zip(results) {
+                let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
+            }
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(works)));
             untidy = writer.tidy(false);
         }
         if let Some(last) = self.lane_ended(lane)
@@ -428,7 +413,7 @@ mod tests {
         let lanes: Vec<usize> = (0..8).map(|low| queues.lane_for(run(low))).collect();
         assert_eq!(lanes[..4], lanes[4..]);
         assert_eq!(lanes[..4].iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "runs are spread over all lanes");
-        let job = || Job { work: Box::new(|_| Ok(())), kept: None, then: Box::new(|_| {}) };
+        let job = || Job { work: Box::new(|_| Ok(())), then: Box::new(|_| {}) };
         for lane in &mut queues.lanes {
             lane.started = true;
             lane.waiting.extend([(None, job()), (None, job())]);

@@ -86,11 +86,11 @@ fn a_failing_job_takes_back_only_its_own_work() {
         }
         set(tx, "first")
     };
-    store.write_then(id(1), Job { work: Box::new(first), kept: None, then: then("first") });
-    store.write_then(id(1), Job { work: Box::new(move |tx| set(tx, "kept")), kept: None, then: then("kept") });
-    store.write_then(id(1), Job { work: Box::new(move |tx| { set(tx, "lost")?; set(tx, "kept") }), kept: None, then: then("lost") });
-    store.write_then(id(1), Job { work: Box::new(move |tx| { set(tx, "panicked")?; panic!("on purpose") }), kept: None, then: then("panicked") });
-    store.write_then(id(1), Job { work: Box::new(move |tx| set(tx, "last")), kept: None, then: then("last") });
+    store.write_then(id(1), Job { work: Box::new(first), then: then("first") });
+    store.write_then(id(1), Job { work: Box::new(move |tx| set(tx, "kept")), then: then("kept") });
+    store.write_then(id(1), Job { work: Box::new(move |tx| { set(tx, "lost")?; set(tx, "kept") }), then: then("lost") });
+    store.write_then(id(1), Job { work: Box::new(move |tx| { set(tx, "panicked")?; panic!("on purpose") }), then: then("panicked") });
+    store.write_then(id(1), Job { work: Box::new(move |tx| set(tx, "last")), then: then("last") });
     release.send(()).unwrap();
     let told: Vec<_> = (0..5).map(|_| seen.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
     assert_eq!(told.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["first", "kept", "lost", "panicked", "last"]);

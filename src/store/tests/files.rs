@@ -1,4 +1,4 @@
-//! Tests of how a database file is written: when its log goes into it, texts that are empty, who is told while more is written,
+//! Tests of how a database file is written: when its log goes into it, texts that are empty, when who waits is told,
 //! and what is looked at in between.
 
 use std::time::{Duration, Instant};
@@ -90,46 +90,43 @@ fn empty_texts_are_parameters_like_others() {
     .unwrap();
 }
 
+/// Who waits for a write hears of it when it is in the file, and before anything else is written.
 #[test]
-fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
+fn everybody_is_told_between_their_write_and_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(&folder);
-    let (enters, entered) = std::sync::mpsc::channel();
-    let (goes, go) = std::sync::mpsc::channel::<()>();
-    let (ends, end) = std::sync::mpsc::channel::<()>();
+    let file = folder.path().join("studio.sqlite");
     let (tells, told) = std::sync::mpsc::channel();
-    let here = || std::thread::current().id();
-    let kept = Arc::new(std::sync::Mutex::new(None));
-    let (sets, seen, tells_too, enters_too) = (Arc::clone(&kept), Arc::clone(&kept), tells.clone(), enters.clone());
-    let first = Job {
-        work: Box::new(move |_| {
-            enters.send(1).unwrap();
-            go.recv().map_err(|_| StoreError::Closed)
-        }),
-        kept: Some(Box::new(move || *sets.lock().unwrap() = Some(here()))),
-        then: Box::new(move |result| {
-            end.recv().unwrap();
-            tells.send((1, result)).unwrap();
-        }),
+    let (goes, go) = std::sync::mpsc::channel::<()>();
+    let set = |tx: &mut Tx<'_>, key: &str| tx.send("INSERT INTO #meta (key, value) VALUES ($1, '')", params![key]);
+    let then = |what: &'static str| {
+        let (tells, file) = (tells.clone(), file.clone());
+        Box::new(move |result: Result<(), StoreError>| {
+            let stored = "SELECT COUNT(*) FROM studio_meta WHERE key = ?1";
+            let rows: i64 = rusqlite::Connection::open(file).unwrap().query_row(stored, [what], |row| row.get(0)).unwrap();
+            tells.send((what, rows, result.is_ok())).unwrap();
+            panic!("a panic of one keeps nothing from the others");
+        })
     };
-    let second = Job {
-        work: Box::new(move |_| {
-            // What follows a commit at once came before, on this thread.
-            enters_too.send(if *seen.lock().unwrap() == Some(here()) { 2 } else { 0 }).unwrap();
-            Err(StoreError::ThreadBusy(id(1)))
-        }),
-        kept: Some(Box::new(|| unreachable!("it is not kept"))),
-        then: Box::new(move |result| tells_too.send((2, result)).unwrap()),
+    let (starts, started) = std::sync::mpsc::channel();
+    let first = move |tx: &mut Tx<'_>| {
+        starts.send(()).unwrap();
+        go.recv().map_err(|_| StoreError::Closed)?;
+        set(tx, "first")
     };
+    let begins = tells.clone();
+    let second = move |tx: &mut Tx<'_>| {
+        begins.send(("begins", 0, true)).unwrap();
+        set(tx, "second")
+    };
+    store.write_then(id(1), Job { work: Box::new(first), then: then("first") });
     let wait = Duration::from_secs(20);
-    store.write_then(id(1), first);
-    assert_eq!(entered.recv_timeout(wait), Ok(1));
-    store.write_then(id(1), second);
+    started.recv_timeout(wait).expect("the writer is at work, and others wait");
+    store.write_then(id(1), Job { work: Box::new(second), then: then("second") });
+    store.write_then(id(2), Job { work: Box::new(move |tx| set(tx, "third")), then: then("third") });
     goes.send(()).unwrap();
-    assert_eq!(entered.recv_timeout(wait), Ok(2), "nobody was told of the first one yet");
-    assert!(told.try_recv().is_err());
-    ends.send(()).unwrap();
-    assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Err(StoreError::ThreadBusy(id(1))))]);
+    let told = [(); 4].map(|()| told.recv_timeout(wait).unwrap());
+    assert_eq!(told, [("first", 1, true), ("begins", 0, true), ("second", 1, true), ("third", 1, true)]);
     block(store.close(wait));
 }
 

@@ -3,7 +3,6 @@
 use super::*;
 use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
-use crate::store::db::sqlite::Transaction;
 use crate::store::db::{Connection, params};
 use crate::store::runs::{RunFilter, children, counts, delete, list, page};
 
@@ -169,7 +168,7 @@ fn lists_walk_an_index_and_sort_nothing() {
         ] {
             list(tx, "t", &filter, None, 5, &mut |_| Ok(()))?;
         }
-        let Connection::Sqlite(Transaction { session, .. }) = tx.connection() else { panic!("an SQLite file") };
+        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 4);
         for text in lists {
@@ -230,7 +229,7 @@ fn a_list_is_prepared_once_whatever_is_looked_for() {
         for q in [Some("input 1"), None, Some("nowhere")] {
             list(tx, "t", &RunFilter { q: q.map(str::to_owned), ..RunFilter::default() }, None, 5, &mut |_| Ok(()))?;
         }
-        let Connection::Sqlite(Transaction { session, .. }) = tx.connection() else { panic!("an SQLite file") };
+        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 2);
         for text in lists {

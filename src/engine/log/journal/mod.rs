@@ -34,8 +34,7 @@ pub(in crate::engine) use crate::engine::log::journal::pace::{PendingText, weigh
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
-/// When the append hook is called: before each write of a run in the transaction, and after it when somebody is told of it, which may be while the
-/// run's next write is under way.
+/// When the append hook is called: before each write of a run, in the transaction, and after its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// The entry is about to be stored.

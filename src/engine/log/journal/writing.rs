@@ -46,9 +46,9 @@ impl Journal {
 
     /// Writes what waits; while the store cannot write, again after a wait.
     fn write(self: &Arc<Self>, wait: Duration) {
-        let [write, kept, then] = [self, self, self].map(Arc::clone);
+        let [write, then] = [self, self].map(Arc::clone);
         let taken = Arc::new(Mutex::new(None));
-        let [took, keeps] = [&taken, &taken].map(Arc::clone);
+        let took = Arc::clone(&taken);
         let job = Job {
             work: Box::new(move |tx| {
                 let first = took.lock().is_none();
@@ -58,11 +58,6 @@ impl Journal {
                 let stored = if again { log::append_again(tx, &append) } else { log::append(tx, &append) };
                 stored.map(|stored| write.learn(&append, stored))
             }),
-            kept: Some(Box::new(move || {
-                if keeps.lock().is_some() {
-                    kept.kept();
-                }
-            })),
             then: Box::new(move |result| {
                 let append = taken.lock().take();
                 match result {
@@ -75,7 +70,7 @@ impl Journal {
     }
 
     /// What is written next; true when it was tried before. When a job is done again, another one may wait already. A beginning is for
-    /// the job that took it alone: the starter of the run learns how that job ended, and then entries that were appended meanwhile are written.
+    /// the job that took it alone: when that is refused, the starter of the run is told so, and nothing is written.
     fn take(&self, first: bool) -> Option<(Arc<Append>, bool)> {
         let mut core = self.core.lock();
         let core = &mut *core;
@@ -114,14 +109,12 @@ impl Journal {
         *self.known.lock() = Some((append.expect_head + append.entries.len() as u64, known));
     }
 
-    /// Runs on the writer's thread, before it goes on: another write of this run takes what comes next, even if the result of this one was not reported yet.
-    fn kept(&self) {
-        *self.writing.lock() = None;
-    }
-
-    /// Runs on a thread of the store, which holds no lock.
+    /// Runs on the writer's thread, which holds no lock, before it writes more of this run.
     fn stored(self: &Arc<Self>, append: Option<&Append>) {
         let Some(append) = append else { return };
+        // Taken while the write is still known: a later job that a closed store refuses tells the starter nothing.
+        let beginning = self.beginning.lock().take();
+        *self.writing.lock() = None;
         let head = append.expect_head + append.entries.len() as u64;
         self.world.boundary(Boundary::After, self.run, head);
         let texts = append.tokens.iter().map(|row| row.count).sum();
@@ -130,7 +123,6 @@ impl Journal {
         self.unstored_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
-        let beginning = self.beginning.lock().take();
         if let Some(beginning) = beginning {
             self.watch().begun(&self.world);
             beginning.tell(Ok(()));

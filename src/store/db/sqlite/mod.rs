@@ -20,7 +20,7 @@ mod schema;
 mod session;
 mod threads;
 
-pub(in crate::store) use crate::store::db::sqlite::session::{Session, Transaction};
+pub(in crate::store) use crate::store::db::sqlite::session::Session;
 pub(in crate::store) use crate::store::db::sqlite::threads::Sqlite;
 #[cfg(test)]
 pub(in crate::store) use crate::store::db::sqlite::schema::apply;
@@ -367,7 +367,7 @@ impl CopiedFile {
         let _guard = crate::store::db::fork::enter();
         let Some(session) = &self.0 else { return Err(StoreError::Closed) };
         session.run("BEGIN IMMEDIATE")?;
-        let worked = work(&mut Tx::new(crate::store::db::Connection::Sqlite(Transaction::new(session))));
+        let worked = work(&mut Tx::new(crate::store::db::Connection::Sqlite(session)));
         session.run(if worked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         worked
     }

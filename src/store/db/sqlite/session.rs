@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::CachedStatement;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 
-use crate::store::db::dialect::{Dialect, with_empty};
+use crate::store::db::dialect::{Dialect, translated};
 use crate::store::db::{Cells, Param, Row};
 use crate::store::error::StoreError;
 
@@ -15,19 +15,9 @@ use crate::store::error::StoreError;
 pub(in crate::store) struct Session {
     pub(in crate::store) connection: rusqlite::Connection,
     pub(super) prefix: Arc<str>,
-    texts: RefCell<HashMap<Place, Arc<str>>>,
+    /// By their place and length in the program.
+    texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
 }
-
-/// Work in a transaction on it, with the statements that it has used: another use finds them by their place in the program, without looking for their
-/// text, which is a good part of what a small statement takes.
-pub(in crate::store) struct Transaction<'a> {
-    pub(in crate::store) session: &'a Session,
-    places: Vec<Place>,
-    statements: Vec<CachedStatement<'a>>,
-}
-
-/// The place and length of a statement in the program, and which of its first parameters are empty texts.
-type Place = (usize, usize, u8);
 
 /// How a write-ahead log stands, in pages.
 pub(super) struct Log {
@@ -48,10 +38,11 @@ impl Session {
         self.texts.borrow().values().map(Arc::clone).collect()
     }
 
-    /// The text as SQLite wants it, made once for each statement of the program and each choice of empty texts.
-    fn text(&self, sql: &'static str, place: Place) -> Arc<str> {
+    /// A statement of the program, prepared at its first use.
+    fn statement(&self, sql: &'static str) -> Result<CachedStatement<'_>, StoreError> {
         let mut texts = self.texts.borrow_mut();
-        Arc::clone(texts.entry(place).or_insert_with(|| with_empty(sql, &self.prefix, Dialect::Sqlite, place.2)))
+        let text = texts.entry((sql.as_ptr() as usize, sql.len())).or_insert_with(|| translated(sql, &self.prefix, Dialect::Sqlite));
+        Ok(self.connection.prepare_cached(text)?)
     }
 
     /// No transaction is under way: it ended, or SQLite gave it up.
@@ -78,52 +69,24 @@ impl Session {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }
-}
 
-impl<'a> Transaction<'a> {
-    pub(in crate::store) const fn new(session: &'a Session) -> Self {
-        Self { session, places: Vec::new(), statements: Vec::new() }
-    }
-
-    /// A statement, and the parameters that it has.
-    fn statement<'p>(
-        &mut self,
-        sql: &'static str,
-        params: &'p [Param<'p>],
-    ) -> Result<(&mut CachedStatement<'a>, &'p [Param<'p>]), StoreError> {
-        let place = (sql.as_ptr() as usize, sql.len(), empty_texts(params));
-        let at = match self.places.iter().position(|known| *known == place) {
-            Some(at) => at,
-            None => {
-                self.statements.push(self.session.connection.prepare_cached(&self.session.text(sql, place))?);
-                self.places.push(place);
-                self.places.len() - 1
-            }
-        };
-        let last = params.iter().enumerate().rposition(|(at, param)| at >= WRITTEN || !is_empty(param));
-        Ok((&mut self.statements[at], &params[..last.map_or(0, |last| last + 1)]))
-    }
-
-    pub(in crate::store) fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        let (statement, params) = self.statement(sql, params)?;
-        let changed = statement.execute(rusqlite::params_from_iter(params))?;
-        Ok(changed as u64)
+    pub(in crate::store) fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        Ok(self.statement(sql)?.execute(rusqlite::params_from_iter(params))? as u64)
     }
 
     /// Stores a row; its number.
-    pub(in crate::store) fn insert(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
-        let (statement, params) = self.statement(sql, params)?;
-        Ok(statement.insert(rusqlite::params_from_iter(params))?)
+    pub(in crate::store) fn insert(&self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        Ok(self.statement(sql)?.insert(rusqlite::params_from_iter(params))?)
     }
 
     /// Hands rows to `take` until it says that it has enough.
     pub(in crate::store) fn query(
-        &mut self,
+        &self,
         sql: &'static str,
         params: &[Param<'_>],
         take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
-        let (statement, params) = self.statement(sql, params)?;
+        let mut statement = self.statement(sql)?;
         let mut rows = statement.query(rusqlite::params_from_iter(params))?;
         while let Some(row) = rows.next()? {
             if !take(&Row(Cells::Sqlite(row)))? {
@@ -132,20 +95,6 @@ impl<'a> Transaction<'a> {
         }
         Ok(())
     }
-}
-
-/// Empty texts among so many first parameters are written into the statement: rusqlite gives SQLite an empty text at an address where nothing
-/// is, and comparing with it, which reads nothing there, is many times slower on some processors. The tenant, with which many indexes begin,
-/// is mostly empty.
-const WRITTEN: usize = 8;
-
-fn is_empty(param: &Param<'_>) -> bool {
-    matches!(param, Param::Text(Some("")))
-}
-
-/// Which of them are empty texts, a bit for each.
-fn empty_texts(params: &[Param<'_>]) -> u8 {
-    params.iter().take(WRITTEN).rev().fold(0, |bits, param| bits << 1 | u8::from(is_empty(param)))
 }
 
 impl ToSql for Param<'_> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::StoreSettings;
 use crate::store::db::inspect::Found;
-use crate::store::db::sqlite::{Session, Transaction, Watch};
+use crate::store::db::sqlite::{Session, Watch};
 use crate::store::db::workers::{Engine, Now, Reading, Work, Writing, caught};
 use crate::store::db::{Connection, Tx, fork};
 use crate::store::error::StoreError;
@@ -219,7 +219,7 @@ impl Reader {
 
 /// Shows work one unchanging view, which one statement needs no transaction for.
 fn seen(open: &Session, work: &mut Now<'_>, single: bool) -> Result<(), StoreError> {
-    let mut tx = Tx::new(Connection::Sqlite(Transaction::new(open)));
+    let mut tx = Tx::new(Connection::Sqlite(open));
     if single {
         return caught(&mut tx, work);
     }
@@ -252,7 +252,7 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
     let mut results = Vec::with_capacity(works.len());
     let mut later = Later::default();
     for work in works {
-        let mut tx = Tx::new(Connection::Sqlite(Transaction::new(session)));
+        let mut tx = Tx::new(Connection::Sqlite(session));
         let result = if alone { caught(&mut tx, work) } else { apart(session, &mut tx, work) };
         if session.ended() {
             // SQLite gave up the whole transaction: nothing of this group was kept.
@@ -270,7 +270,7 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
 /// All jobs, or nothing: false when one of them failed.
 fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
     session.run("BEGIN IMMEDIATE")?;
-    let mut tx = Tx::new(Connection::Sqlite(Transaction::new(session)));
+    let mut tx = Tx::new(Connection::Sqlite(session));
     if works.iter_mut().all(|work| caught(&mut tx, work).is_ok()) {
         return commit(session, &tx.into_later()).map(|()| true);
     }
@@ -281,7 +281,7 @@ fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
 }
 
 fn commit(session: &Session, later: &Later) -> Result<(), StoreError> {
-    let ended = later.apply(&mut Tx::new(Connection::Sqlite(Transaction::new(session)))).and_then(|()| session.run("COMMIT"));
+    let ended = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT"));
     if ended.is_err() && !session.ended() {
         session.run("ROLLBACK")?;
     }
