@@ -1,7 +1,7 @@
 """Owns what a host costs: processor time for each event of a run in the language's default loop, for each request through a mount, for the import of the package.
 
-Processor time, not time on the clock: whoever shares the machine changes it little. It is that of the host's processes, the engine in them included. The bounds hold for a
-debug build too; COST_EVENT_US, COST_REQUEST_US and COST_IMPORT_MS set others, such as those of an optimised library.
+Processor time, not time on the clock: whoever shares the machine changes it little. It is that of the host's processes, the engine in them included.
+The bounds hold for a debug build too; COST_EVENT_US, COST_REQUEST_US and COST_IMPORT_MS set others, such as those of an optimised library.
 """
 
 import json
@@ -40,7 +40,11 @@ def cost(host, tap):
             tap.skip("cost: an event in the loop of the language", host.without["native"])
         else:
             bounded(tap, "cost: an event in the loop of the language", statistics.median(event(process) for _ in range(ROUNDS)), "µs", EVENT_US)
-        for name, path in (("cost: a request through the mount, above one of the application's own", SMALL), ("cost: a large answer through the mount, above one of the application's own", LARGE)):
+        asked = {
+            "cost: a request through the mount, above one of the application's own": SMALL,
+            "cost: a large answer through the mount, above one of the application's own": LARGE,
+        }
+        for name, path in asked.items():
             bounded(tap, name, statistics.median(request(process, path) for _ in range(ROUNDS)), "µs", REQUEST_US)
     finally:
         process.close()

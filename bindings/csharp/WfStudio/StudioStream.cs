@@ -168,7 +168,8 @@ namespace WfStudio
                 var data = text.IndexOf('\n', name) + 7;
                 end = text.IndexOf('\n', data);
                 if (end <= at) return;
-                read.Enqueue(new StudioEvent { Id = text.Substring(at + 4, name - at - 12), Name = text.Substring(name, data - name - 7), Data = text.Substring(data, end - data) });
+                var id = text.Substring(at + 4, name - at - 12);
+                read.Enqueue(new StudioEvent { Id = id, Name = text.Substring(name, data - name - 7), Data = text.Substring(data, end - data) });
             }
         }
     }
