@@ -81,11 +81,18 @@ static std::string run(studio::Engine &engine, std::string_view asked) {
     try {
         auto resume = json::member(asked, "resume");
         studio::Events events = resume ? engine.resume(*resume) : engine.run(raw(asked, "run"));
+        std::size_t counted = 0, tokens = 0;
+        bool counts = raw(asked, "count") == "true";
         for (const studio::Event &event : events) {
+            if (counts) {
+                ++counted, tokens += event.name == "token";
+                continue;
+            }
             lines += "{\"event\":" + json::quote(event.name) + ",\"data\":" + event.data + "}\n";
             if (event.name == leave) return lines + "{\"left\":true}\n";
             if (event.name == cancel) cancel.clear(), events.cancel();
         }
+        if (counts) lines += "{\"counted\":" + std::to_string(counted) + ",\"tokens\":" + std::to_string(tokens) + "}\n";
         return lines + "{\"end\":true}\n";
     } catch (const studio::Error &error) {
         return lines + told(error) + "\n";

@@ -434,22 +434,24 @@ struct Request {
 // An HTTP answer whose body may still come.
 class Response {
 public:
-    Response(Stream stream, std::string_view head) : stream_(std::move(stream)) {
+    // Without a handle the head has all of the body.
+    Response(Stream stream, std::string_view head) : stream_(std::move(stream)), whole_(stream_.handle() == nullptr) {
         status = std::atoi(std::string(json::member(head, "status").value_or("500")).c_str());
         for (auto pair : json::items(json::member(head, "headers").value_or("[]"))) {
             auto both = json::items(pair);
             if (both.size() == 2) headers.emplace_back(json::text(both[0]), json::text(both[1]));
         }
         if (auto body = json::member(head, "body")) first_ = json::text(*body);
-        body_limit = std::strtoull(std::string(json::member(head, "body_limit").value_or("0")).c_str(), nullptr, 10);
+        if (status == 100) body_limit = std::strtoull(std::string(json::member(head, "body_limit").value_or("0")).c_str(), nullptr, 10);
     }
     int status;
     Headers headers;
-    std::uint64_t body_limit;  // of an answer to `Engine::may_send`
+    std::uint64_t body_limit = 0;  // of an answer to `Engine::may_send`
     // The next piece of the body, STUDIO_TIMEOUT or STUDIO_END.
     Stream::Piece next(std::int32_t timeout_ms = -1) {
         if (!first_.empty()) return {STUDIO_OK, std::exchange(first_, {})};
         while (true) {
+            if (whole_) return {STUDIO_END, {}};
             auto piece = stream_.next(timeout_ms);
             if (piece.code != STUDIO_OK || !piece.bytes.empty()) return piece;
         }
@@ -465,6 +467,7 @@ public:
 private:
     Stream stream_;
     std::string first_;
+    bool whole_;
 };
 
 // An open engine; destroying it closes it.
@@ -551,6 +554,15 @@ private:
         if (request.authorized) head += ",\"authorized\":true";
         if (!request.base_url.empty()) head += ",\"base_url\":" + json::quote(request.base_url);
         head.append(more) += '}';
+        if (calls_ == Calls::threads) {
+            // It is answered on this thread as far as that goes: nothing has to be handed over and woken.
+            studio_stream *stream = nullptr;
+            detail::Buffer out;
+            host_->use();
+            std::int32_t code = studio_http(handle_, detail::bytes(head), head.size(), detail::bytes(request.body), request.body.size(), &stream, out.out());
+            detail::check(code, out.view());
+            return Response(Stream(stream, host_), out.view());
+        }
         Stream stream = begin(begin::http, head, request.body);
         auto piece = stream.next();
         if (piece.code != STUDIO_HEAD) throw Error(STUDIO_INTERNAL, R"({"detail":"an answer without a head"})");

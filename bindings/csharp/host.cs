@@ -84,14 +84,23 @@ static class ConformanceHost
             {
                 object last = new { end = true };
                 var cancelled = false;
+                int counted = 0, tokens = 0;
+                var counts = true.Equals(Of(asked, "count"));
                 for (StudioEvent next; (next = await stream.NextAsync()) != null;)
                 {
+                    if (counts)
+                    {
+                        counted++;
+                        if (next.Name == EventName.Token) tokens++;
+                        continue;
+                    }
                     lines.Add(new Map { { "event", next.Name }, { "data", new RawJson(next.Data) } });
                     if (next.Name == Of(asked, "leave_after") as string) { last = new { left = true }; break; }
                     if (next.Name != Of(asked, "cancel_after") as string || cancelled) continue;
                     cancelled = true;
                     stream.Cancel();
                 }
+                if (counts) lines.Add(new { counted, tokens });
                 lines.Add(last);
             }
         }

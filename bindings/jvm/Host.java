@@ -112,11 +112,20 @@ public final class Host {
         StringBuilder lines = new StringBuilder();
         Map<String, Object> request = Json.object(Json.write(asked.getOrDefault("run", asked.get("resume"))));
         try (Events events = asked.containsKey("run") ? studio.run(request) : studio.resume((String) request.get("trace_id"), request)) {
+            boolean counts = Boolean.TRUE.equals(asked.get("count"));
+            int counted = 0;
+            int tokens = 0;
             for (Event event : events) {
+                if (counts) {
+                    counted++;
+                    if (event.name().equals(Names.Event.TOKEN)) tokens++;
+                    continue;
+                }
                 lines.append(Json.write(map("event", event.name(), "data", event.data()))).append('\n');
                 if (event.name().equals(asked.get("leave_after"))) return lines + "{\"left\":true}\n";
                 if (event.name().equals(asked.get("cancel_after")) && asked.remove("cancel_after") != null) events.cancel();
             }
+            if (counts) lines.append(Json.write(map("counted", counted, "tokens", tokens))).append('\n');
             return lines + "{\"end\":true}\n";
         } catch (StudioException failed) {
             return lines + Json.write(map("error", failed.number(), "problem", failed.problem().get("code"))) + "\n";

@@ -68,15 +68,24 @@ studio.answer('provider.chat', async function* ({ model, messages }) {
 
 const failed = (error) => ({ error: error instanceof StudioError ? error.code : String(error), problem: error.problem?.code ?? null });
 
-async function run({ run, resume, leave_after, cancel_after }) {
+async function run({ run, resume, leave_after, cancel_after, count }) {
   const lines = [];
+  let [counted, tokens] = [0, 0];
   try {
     const events = run ? studio.run(run) : studio.resume(resume);
-    for await (const { name, data } of events) {
+    for await (const event of events) {
+      const { name } = event;
+      if (count) {
+        counted += 1;
+        if (name === 'token') tokens += 1;
+        continue;
+      }
+      const { data } = event;
       lines.push({ event: name, data });
       if (name === leave_after) return [...lines, { left: true }];
       if (name === cancel_after) events.cancel();
     }
+    if (count) lines.push({ counted, tokens });
     lines.push({ end: true });
   } catch (error) {
     lines.push(failed(error));

@@ -96,6 +96,9 @@ def run(body):
     try:
         events, cancelled = studio.run(**body["run"]) if "run" in body else studio.resume(**body["resume"]), False
         with events:
+            if body.get("count"):
+                names = [event.name for event in events]
+                yield {"counted": len(names), "tokens": names.count("token")}
             for event in events:
                 yield {"event": event.name, "data": event.data}
                 if event.name == body.get("leave_after"):

@@ -43,6 +43,8 @@ class Own
     lines = []
     run = asked["run"] ? STUDIO.run(**asked["run"].transform_keys(&:to_sym)) : STUDIO.resume(**asked["resume"].transform_keys(&:to_sym))
     cancel = asked["cancel_after"]
+    return count(run) if asked["count"]
+
     left = run.each do |event|
       lines << { event: event.name, data: event.data }
       break :left if event.name == asked["leave_after"]
@@ -53,6 +55,15 @@ class Own
     ndjson(lines << (left == :left ? { left: true } : { end: true }))
   rescue WfStudio::Error => e
     ndjson(lines << refusal(e))
+  end
+
+  def count(run)
+    counted = tokens = 0
+    run.each do |event|
+      counted += 1
+      tokens += 1 if event.name == "token"
+    end
+    ndjson([{ counted: counted, tokens: tokens }, { end: true }])
   end
 
   def ndjson(lines)

@@ -92,7 +92,13 @@ async fn tell(studio: &Studio, body: &Value, lines: &mut Vec<Value>) -> Result<V
     let resumes = body["run"].is_null();
     let mut events = if resumes { native::resume(studio, &body["resume"]).await? } else { native::run(studio, &body["run"]).await? };
     let mut cancel = body["cancel_after"].as_str();
+    let (counts, mut counted, mut tokens) = (body["count"] == true, 0, 0);
     while let Some(event) = events.next().await.transpose()? {
+        if counts {
+            counted += 1;
+            tokens += i32::from(event.name == "token");
+            continue;
+        }
         lines.push(json!({"event": event.name, "data": event.data}));
         if body["leave_after"] == event.name {
             return Ok(json!({"left": true}));
@@ -101,6 +107,7 @@ async fn tell(studio: &Studio, body: &Value, lines: &mut Vec<Value>) -> Result<V
             events.cancel().await?;
         }
     }
+    lines.extend(counts.then(|| json!({"counted": counted, "tokens": tokens})));
     Ok(json!({"end": true}))
 }
 

@@ -35,7 +35,6 @@ namespace WfStudio
         readonly object bell = new object();
         TaskCompletionSource<bool> waiting;
         bool rung, over;
-        byte[] rest = new byte[0];
 
         internal StudioStream(Studio studio, StreamHandle handle, CancellationToken ended)
         {
@@ -48,7 +47,12 @@ namespace WfStudio
         internal ulong Number { get; }
 
         /// <summary>The next event; null at the end. An end of the token closes the stream: the run goes on, unless it was started with "on_disconnect": "cancel".</summary>
-        public async Task<StudioEvent> NextAsync(CancellationToken cancel = default(CancellationToken))
+        public Task<StudioEvent> NextAsync(CancellationToken cancel = default(CancellationToken))
+        {
+            return read.Count > 0 ? Task.FromResult(read.Dequeue()) : ReadAsync(cancel);
+        }
+
+        async Task<StudioEvent> ReadAsync(CancellationToken cancel)
         {
             while (read.Count == 0)
             {
@@ -148,39 +152,25 @@ namespace WfStudio
             }
         }
 
+        // Whole events, three lines each; other frames are comments, or said to browsers only.
         void Parse(byte[] batch)
         {
-            var all = new byte[rest.Length + batch.Length];
-            rest.CopyTo(all, 0);
-            batch.CopyTo(all, rest.Length);
-            var begin = 0;
-            for (var at = 0; at + 1 < all.Length; at++)
+            var text = Encoding.UTF8.GetString(batch);
+            for (int at = 0, end; at < text.Length; at = end + 2)
             {
-                if (all[at] != '\n' || all[at + 1] != '\n') continue;
-                Frame(Encoding.UTF8.GetString(all, begin, at - begin));
-                begin = ++at + 1;
-            }
-            rest = new byte[all.Length - begin];
-            Array.Copy(all, begin, rest, 0, rest.Length);
-        }
-
-        void Frame(string frame)
-        {
-            var made = new StudioEvent();
-            foreach (var line in frame.Split('\n'))
-            {
-                var colon = line.IndexOf(':');
-                if (colon <= 0) continue;
-                var value = line.Substring(colon + 1);
-                if (value.StartsWith(" ", StringComparison.Ordinal)) value = value.Substring(1);
-                switch (line.Substring(0, colon))
+                if (string.CompareOrdinal(text, at, "id: ", 0, 4) != 0)
                 {
-                    case "id": made.Id = value; break;
-                    case "event": made.Name = value; break;
-                    case "data": made.Data = made.Data == null ? value : made.Data + "\n" + value; break;
+                    end = text.IndexOf("\n\n", at, StringComparison.Ordinal);
+                    if (end < 0) return;
+                    continue;
                 }
+                var name = text.IndexOf('\n', at) + 8;
+                var data = text.IndexOf('\n', name) + 7;
+                end = text.IndexOf('\n', data);
+                if (end <= at) return;
+                var id = text.Substring(at + 4, name - at - 12);
+                read.Enqueue(new StudioEvent { Id = id, Name = text.Substring(name, data - name - 7), Data = text.Substring(data, end - data) });
             }
-            if (made.Name != null) read.Enqueue(made); // else a comment, or what is said to browsers only
         }
     }
 }

@@ -18,6 +18,7 @@ type asked struct {
 	LeaveAfter           string `json:"leave_after"`
 	CancelAfter          string `json:"cancel_after"`
 	Op, How              string
+	Count                bool
 }
 
 type line struct {
@@ -91,9 +92,17 @@ func run(ctx context.Context, s *wfstudio.Studio, in asked, lines *json.Encoder)
 		return told(err)
 	}
 	defer stream.Close()
+	counted, tokens := 0, 0
 	for event, err := range stream.Events(ctx) {
 		if err != nil {
 			return told(err)
+		}
+		if in.Count {
+			counted++
+			if event.Name == wfstudio.EventToken {
+				tokens++
+			}
+			continue
 		}
 		_ = lines.Encode(line{event.Name, event.Data})
 		switch event.Name {
@@ -103,6 +112,9 @@ func run(ctx context.Context, s *wfstudio.Studio, in asked, lines *json.Encoder)
 			_ = stream.Cancel()
 			in.CancelAfter = ""
 		}
+	}
+	if in.Count {
+		_ = lines.Encode(object{"counted": counted, "tokens": tokens})
 	}
 	return object{"end": true}
 }

@@ -20,6 +20,8 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
   readonly #stream: Stream | undefined;
   #failed: unknown;
   #ready: E[] = [];
+  #at = 0;
+  #asked = 0;
   #last: Promise<unknown> = Promise.resolve();
   #forget = () => {};
 
@@ -39,8 +41,18 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
   }
 
   next(): Promise<IteratorResult<E>> {
+    // What is there already is given at once, unless somebody asked before.
+    const ready = this.#asked === 0 && this.#failed === undefined ? this.#ready[this.#at] : undefined;
+    if (ready !== undefined) {
+      this.#at += 1;
+      return Promise.resolve({ done: false, value: ready });
+    }
+    this.#asked += 1;
     const next = this.#last.then(() => this.#next());
-    this.#last = next.catch(() => {});
+    const answered = () => {
+      this.#asked -= 1;
+    };
+    this.#last = next.then(answered, answered);
     return next;
   }
 
@@ -55,11 +67,13 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
   }
 
   async #next(): Promise<IteratorResult<E>> {
-    while (this.#failed === undefined && this.#ready.length === 0) {
+    while (this.#failed === undefined && this.#at === this.#ready.length) {
       try {
         const piece = await this.#stream?.next();
         if (piece === undefined) break;
-        if (piece.code !== CODES.HEAD) this.#ready = eventsOf<E>(text(piece.bytes));
+        if (piece.code === CODES.HEAD) continue;
+        this.#ready = eventsOf<E>(text(piece.bytes));
+        this.#at = 0;
       } catch (failed) {
         this.#failed ??= failed;
       }
@@ -70,8 +84,11 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
       this.#end();
       throw failed;
     }
-    const value = this.#ready.shift();
-    if (value !== undefined) return { done: false, value };
+    const value = this.#ready[this.#at];
+    if (value !== undefined) {
+      this.#at += 1;
+      return { done: false, value };
+    }
     this.#forget();
     return { done: true, value: undefined };
   }
@@ -88,21 +105,27 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
 
   #end(): void {
     this.#ready = [];
+    this.#at = 0;
     this.#forget();
     this.#stream?.close();
   }
 }
 
-/** The events in a piece of a stream, which has whole ones. */
+/** The events in a piece of a stream, which has whole ones: three lines each. Other frames are said to browsers only. */
 export function eventsOf<E extends StudioEvent = StudioEvent>(frames: string): E[] {
   const events: E[] = [];
-  for (const frame of frames.split('\n\n')) {
-    const fields: Record<string, string> = {};
-    for (const line of frame.split('\n')) {
-      const colon = line.indexOf(': ');
-      if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 2);
-    }
-    if (fields.event !== undefined) events.push({ id: fields.id, name: fields.event, data: JSON.parse(fields.data ?? 'null') } as E);
+  for (let name = frames.indexOf(EVENT); name >= 0;) {
+    const [id, data] = [frames.lastIndexOf('\n', name - 1) + 1, frames.indexOf('\n', name + 1)];
+    const end = frames.indexOf('\n\n', data);
+    events.push({
+      id: frames.startsWith('id: ', id) ? frames.slice(id + 4, name) : undefined,
+      name: frames.slice(name + EVENT.length, data),
+      data: JSON.parse(frames.slice(data + DATA.length, end < 0 ? undefined : end)),
+    } as E);
+    name = end < 0 ? end : frames.indexOf(EVENT, end);
   }
   return events;
 }
+
+const EVENT = '\nevent: ';
+const DATA = '\ndata: ';

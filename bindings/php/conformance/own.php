@@ -33,7 +33,14 @@ function ran(Studio $studio, array $asked): string
         $run = isset($asked['run']) ? $studio->run(...$asked['run']) : $studio->resume(...$asked['resume']);
         $cancel = $asked['cancel_after'] ?? null;
         $last = ['end' => true];
+        $counts = $asked['count'] ?? false;
+        $counted = $tokens = 0;
         foreach ($run as $event) {
+            if ($counts) {
+                $counted++;
+                $tokens += (int) ($event->name === 'token');
+                continue;
+            }
             $lines[] = ['event' => $event->name, 'data' => json_decode($event->json)];
             if ($event->name === ($asked['leave_after'] ?? null)) {
                 $last = ['left' => true];
@@ -43,6 +50,9 @@ function ran(Studio $studio, array $asked): string
                 $run->cancel();
                 $cancel = null;
             }
+        }
+        if ($counts) {
+            $lines[] = ['counted' => $counted, 'tokens' => $tokens];
         }
         $lines[] = $last;
     } catch (StudioError $error) {

@@ -47,11 +47,12 @@ final class Run implements \IteratorAggregate
 
     private static function event(string $frame): ?Event
     {
-        $fields = [];
-        foreach (explode("\n", $frame) as $line) {
-            [$name, $value] = explode(': ', $line, 2) + [1 => ''];
-            $fields[$name] = $value;
+        // Three lines; other frames are said to browsers only.
+        $lines = explode("\n", $frame, 3);
+        if (!isset($lines[2])) {
+            return null;
         }
-        return isset($fields['event']) ? new Event($fields['event'], json_decode($fields['data'], true, 512, JSON_THROW_ON_ERROR), $fields['id'] ?? null, $fields['data']) : null;
+        $json = substr($lines[2], strlen('data: '));
+        return new Event(substr($lines[1], strlen('event: ')), json_decode($json, true, 512, JSON_THROW_ON_ERROR), substr($lines[0], strlen('id: ')), $json);
     }
 }

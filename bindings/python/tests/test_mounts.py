@@ -160,6 +160,40 @@ def test_a_slow_reader_leaves_the_event_loop_alone():
     assert time.process_time() - begun < 0.3
 
 
+@pytest.mark.parametrize("why", ["it leaves", "it breaks off", "the request is cancelled", "the work fails", "the work is done"])
+def test_work_for_a_client_ends_with_it(why):
+    ended, heard = [], []
+
+    async def work():
+        try:
+            if why.startswith("the work"):
+                return 1 / (why == "the work is done")
+            await asyncio.sleep(20)
+        finally:
+            ended.append(why)
+
+    async def receive():
+        await asyncio.sleep(0.05 if why.startswith("it") else 20)
+        if why == "it breaks off":
+            raise OSError("reset")
+        return {"type": "http.disconnect"}
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: heard.append(told))
+        request = asyncio.ensure_future(asgi._while_here(work(), receive))
+        await asyncio.sleep(0.02)
+        if why == "the request is cancelled":
+            request.cancel()
+        await asyncio.wait([request])
+        await asyncio.sleep(0)
+        told = "cancelled" if request.cancelled() else type(request.exception()).__name__
+        return told, len(asyncio.all_tasks())
+
+    told, tasks = asyncio.run(main())
+    assert (told, tasks) == ({"the request is cancelled": "cancelled", "the work fails": "ZeroDivisionError"}.get(why, "NoneType"), 1)
+    assert ended == [why] and heard == []
+
+
 def test_a_body_is_read_only_as_far_as_it_is_taken(opened):
     read = 0
 

@@ -275,3 +275,51 @@ def test_a_tool_that_sleeps_does_not_hold_the_end_of_the_interpreter(program):
     assert told == "begun", process.stderr.read()
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
+
+
+POOL = """
+import json, os, sys, threading, time
+before = set(sys.modules)
+import wfstudio
+
+heavy = {"asyncio", "concurrent.futures", "dataclasses", "inspect", "logging", "pathlib", "typing"} & (set(sys.modules) - before)
+studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
+from concurrent.futures import ThreadPoolExecutor
+
+pool = ThreadPoolExecutor()
+
+@studio.tool
+def whoami():
+    cancelled = wfstudio.current_call().cancelled
+    print(sorted(heavy), flush=True)
+    return pool.submit(cancelled.wait, 40).result()
+
+studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
+threading.Thread(target=lambda: list(studio.run(workflow="who", message="x")), daemon=True).start()
+time.sleep(5)
+"""
+
+
+def test_the_import_loads_little_and_a_pool_that_was_loaded_later_does_not_hold_the_end(program):
+    process, told = program(POOL)
+    assert told == "[]", "modules that most hosts have loaded anyway, and others do not need"
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+
+
+LATE = """
+import atexit, os
+import wfstudio
+
+def late():
+    studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
+    print(studio.call("health")["status"], flush=True)
+
+atexit.register(late)
+"""
+
+
+def test_a_studio_opens_while_the_interpreter_ends(program):
+    process, told = program(LATE)
+    assert told == "ok", process.stderr.read()
+    assert process.wait(30) == 0

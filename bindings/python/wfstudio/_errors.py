@@ -5,6 +5,13 @@ import json
 from . import _generated as g
 
 
+def log():
+    """Where failures are told that nobody else hears of."""
+    import logging
+
+    return logging.getLogger("wfstudio")
+
+
 class StudioError(Exception):
     """A call that has no result."""
 

@@ -5,14 +5,12 @@ Looked for: the file that WFSTUDIO_LIBRARY names, and nothing else when it is se
 
 import ctypes
 import os
-import pathlib
-import platform
 import sys
 import warnings
 
 from . import _generated as g
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = os.path.dirname(os.path.realpath(__file__))
 VARIABLE = "WFSTUDIO_LIBRARY"
 FILES = {"darwin": ("libwfstudio.dylib", "libwfstudio.1.dylib"), "win32": ("wfstudio.dll", "wfstudio.dll")}
 FILE, SYSTEM = FILES.get(sys.platform, ("libwfstudio.so", "libwfstudio.so.1"))
@@ -28,6 +26,8 @@ class _Unfit(OSError):
 
 def triple():
     """What a library must be made for: system, processor, C library."""
+    import platform
+
     system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
     processor = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
     return f"{system}-{processor}" + (f"-{_libc()}" if sys.platform == "linux" else "")
@@ -46,7 +46,7 @@ def places():
     named = os.environ.get(VARIABLE)
     if named:
         return [(VARIABLE, named)]
-    return [("bundled", str(HERE / "uniffi" / FILE)), ("system", SYSTEM)]
+    return [("bundled", os.path.join(HERE, "uniffi", FILE)), ("system", SYSTEM)]
 
 
 def load():
@@ -89,10 +89,11 @@ def _alone(path):
     """Two copies in one process would break each other's locks on the database."""
     try:
         mine = os.stat(path) if os.path.isabs(path) else None
-        lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
+        with open("/proc/self/maps") as file:
+            lines = [line.rstrip("\n") for line in file if "libwfstudio.so" in line]
     except OSError:
         return
-    for other in {line.split(None, 5)[5] for line in lines if "libwfstudio.so" in line}:
+    for other in {line.split(None, 5)[5] for line in lines}:
         if mine is None or not os.path.exists(other) or not os.path.samestat(mine, os.stat(other)):
             raise UnsupportedPlatform(f"this process has loaded {other}; {path} would be a second copy: set {VARIABLE} to the first")
 

@@ -1,7 +1,7 @@
 """Owns what a process does to those who live in it: locks after a fork, and the end of the interpreter."""
 
 import atexit
-import concurrent.futures.thread  # noqa: F401  (its end has to be registered before ours)
+import contextlib
 import os
 import threading
 import weakref
@@ -33,7 +33,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
+_ends = set()
+
+
 def at_end(function):
-    """Has it called before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it. What was
-    registered last ends first."""
-    getattr(threading, "_register_atexit", atexit.register)(function)
+    """Has it called before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it. Once for each
+    function, however often this is called. While the interpreter ends it is too late, and nothing is registered."""
+    if function in _ends:
+        return
+    with contextlib.suppress(RuntimeError):
+        # What was registered last ends first, so the pools have to be there before.
+        import concurrent.futures.thread  # noqa: F401
+
+        getattr(threading, "_register_atexit", atexit.register)(function)
+    _ends.add(function)

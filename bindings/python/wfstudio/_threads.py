@@ -1,10 +1,9 @@
 """Owns the threads that calls to the host run on."""
 
-import logging
 import queue
 import threading
 
-LOG = logging.getLogger("wfstudio")
+from ._errors import log
 
 
 class Threads:
@@ -35,7 +34,7 @@ class Threads:
             try:
                 job[0](*job[1])
             except BaseException:  # one call that fails takes no thread from those that follow
-                LOG.exception("a call to the host could not be answered")
+                log().exception("a call to the host could not be answered")
             del job
             with self._lock:
                 self._open -= 1

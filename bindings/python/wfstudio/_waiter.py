@@ -3,18 +3,14 @@
 The library never calls into the interpreter: everything is fetched, so nothing runs in it while it ends.
 """
 
-import asyncio
 import json
-import logging
 import os
 import select
 import sys
 import threading
 
 from . import _generated as g
-from ._errors import Failed
-
-LOG = logging.getLogger("wfstudio")
+from ._errors import Failed, log
 
 # How long a green thread watches the descriptor before it looks whether the engine is still open.
 LOOK_MS = 1000
@@ -85,7 +81,7 @@ class Waiter:
             try:
                 self.take(call)
             except Exception as failure:  # whoever takes calls is the application's; this thread has to go on
-                LOG.exception("a call to the host could not be taken")
+                log().exception("a call to the host could not be taken")
                 self._refuse(call, failure)
 
     def _refuse(self, call, failure):
@@ -102,7 +98,7 @@ def _call(wake):
     except RuntimeError:
         pass  # The loop that read it was closed.
     except Exception:
-        LOG.exception("news could not be handed on")
+        log().exception("news could not be handed on")
 
 
 class Reader:
@@ -153,6 +149,8 @@ class LoopReader(Reader):
     """Reads one stream on the event loop that runs here; nothing blocks it."""
 
     def __init__(self, stream):
+        import asyncio
+
         self.stream, self._waiter, self._news = stream, stream.engine.waiter.begin(), asyncio.Event()
         loop = asyncio.get_running_loop()
         self._waiter.watch(stream, lambda: loop.call_soon_threadsafe(self._news.set))

@@ -123,12 +123,18 @@ async def _while_here(work, receive):
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left())]
+    def gone(ended):
+        working.cancel()
+        ended.cancelled() or ended.exception()  # it is heard, whatever it was
+
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    leaving.add_done_callback(gone)
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks[0].done():
-            tasks[0].result()
+        await working  # cancelled with this request, and awaited then too
+    except asyncio.CancelledError:
+        # Whoever cancels this request is told so, also when its client leaves meanwhile.
+        if not leaving.done() or getattr(asyncio.current_task(), "cancelling", int)():
+            raise
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # Its end is not waited for: that takes two more turns of the loop for each request.
+        leaving.cancel()

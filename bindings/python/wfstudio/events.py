@@ -1,16 +1,25 @@
 """Owns the events of a run: found in the bytes of its stream, and told to a loop."""
 
+import collections
 import contextlib
 import json
-import typing
+import re
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers know better
+if TYPE_CHECKING:
+    import typing
+
     from .types import RunEvent
 
+# What the library writes of an event: its lines are always in this order. Other frames are said to browsers only.
+EVENT = re.compile("^event: (.*)\ndata: (.*)$", re.MULTILINE)
+_made, _read = tuple.__new__, json.JSONDecoder().raw_decode
 
-class Event(typing.NamedTuple):
+
+class Event(collections.namedtuple("Event", ["name", "data"])):
     """One event of a run: its name and its members."""
 
+    __slots__ = ()
     name: str
     data: dict
 
@@ -22,11 +31,10 @@ class Frames:
         self._rest = b""
 
     def of(self, batch):
-        *frames, self._rest = (self._rest + batch).split(b"\n\n")
-        for frame in frames:
-            fields = dict(line.split(b": ", 1) for line in frame.split(b"\n") if b": " in line)
-            if b"event" in fields:
-                yield Event(fields[b"event"].decode(), json.loads(fields[b"data"]))
+        frames, end, self._rest = (self._rest + batch).rpartition(b"\n\n")
+        # The constructor of a named tuple is a function of Python, which this goes around.
+        for name, data in EVENT.findall(frames.decode()):
+            yield _made(Event, (name, _read(data)[0]))
 
 
 class Events:

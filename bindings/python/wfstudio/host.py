@@ -1,22 +1,17 @@
 """Owns the host's side in Python: functions that answer what the engine asks. Plain ones run on threads, ``async def`` on the event loop."""
 
-import asyncio
-import concurrent.futures
 import contextlib
 import contextvars
-import inspect
 import json
+import sys
 import threading
-import types
 import weakref
 
 from . import _generated as g
-from . import _schema
 from ._errors import StudioError
 from ._process import Lock
 from ._threads import Threads
 
-CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 _current = contextvars.ContextVar("wfstudio_call")
 # For what is declared: one thread at a time.
 declaring = Lock()
@@ -69,6 +64,10 @@ class Host:
     def tool(self, name=None, **declaration):
         """Makes a function a tool; its arguments come by name, their schema from the annotations unless ``input_schema`` says it.
         ``declaration`` is the rest of a tool's declaration."""
+        import inspect
+
+        from . import _schema
+
         if callable(name):
             return self.tool()(name)
 
@@ -127,6 +126,8 @@ class Host:
     def function(self, call):
         """Who answers a call, and with which arguments."""
         if call.op == g.HOST_TOOL_CALL:
+            from . import _schema
+
             function = self._tools.get(call.payload["name"])
             return function, (_schema.given(function, call.payload["arguments"]) if function else None)
         return self._answers.get(call.op), None
@@ -204,6 +205,8 @@ class Calls:
                     self._engine.complete_host_call(call.id, 0, _unwritten(call, "the engine does not read it"))
 
     def _result(self, call):
+        import inspect
+
         _current.set(call)
         function, arguments = self.host.function(call)
         if function is None:
@@ -219,6 +222,8 @@ class Calls:
         return self._chunks(call, result) if inspect.isgenerator(result) else result
 
     def _awaited(self, call, work):
+        import asyncio
+
         async def run():
             _current.set(call)
             try:
@@ -260,6 +265,9 @@ class Calls:
 
 async def _with(call, work):
     """Runs on a loop of the call's own, so that a cancel reaches it."""
+    import asyncio
+    import types
+
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     call.task = types.SimpleNamespace(cancel=lambda: loop.call_soon_threadsafe(task.cancel))
     if call.cancelled.is_set():
@@ -277,9 +285,15 @@ def _text(failure):
 def _untold(call, failure):
     """A tool that was cancelled although its answer is wanted, as by the end of its event loop, may have done its work: nobody may take it for
     one that failed and call it again."""
-    if call.op == g.HOST_TOOL_CALL and isinstance(failure, CANCELLED) and not call.cancelled.is_set():
+    if call.op == g.HOST_TOOL_CALL and _is_cancel(failure) and not call.cancelled.is_set():
         return _failed("the tool was cancelled before it answered, as when its event loop ends; it is not known what it did", unanswered=True)
     return _failed(_text(failure))
+
+
+def _is_cancel(failure):
+    """Whoever raises such an error has loaded its module."""
+    modules = (sys.modules.get(name) for name in ("asyncio.exceptions", "concurrent.futures._base"))
+    return isinstance(failure, tuple(module.CancelledError for module in modules if hasattr(module, "CancelledError")))
 
 
 def _failed(text, **more):

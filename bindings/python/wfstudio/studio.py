@@ -1,10 +1,9 @@
 """Owns a studio as an application holds it: dictionaries in and out, tools by decorators, and a process that may fork."""
 
-import asyncio
+import collections
 import contextlib
 import json
 import os
-import typing
 import weakref
 
 from . import _generated as g
@@ -16,7 +15,10 @@ from ._waiter import LoopReader, Reader, blocks
 from .events import Events, Frames
 from .host import Calls, Host
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers know better
+if TYPE_CHECKING:
+    import typing
+
     from .types import RunEvent
 
 CLOSE_SECONDS = 10.0
@@ -28,12 +30,8 @@ END_SECONDS = 5.0
 _named = {}
 
 
-class _Opened(typing.NamedTuple):
-    """An engine of this process, and who answers its calls."""
-
-    process: int
-    engine: StudioEngine
-    calls: Calls
+# An engine of this process, and who answers its calls.
+_Opened = collections.namedtuple("_Opened", ["process", "engine", "calls"])
 
 
 class Studio:
@@ -57,6 +55,7 @@ class Studio:
         self._open()
         self._listen(self.host)
         _studios.add(self)
+        at_end(_end)
 
     def _listen(self, host):
         here = weakref.ref(self)
@@ -162,11 +161,11 @@ class Studio:
         """Starts the workers of this process without asking for anything: an engine that is only opened takes no run until its first call."""
         self.call(g.OP_START)
 
-    def run(self, **request: typing.Any) -> Events:
+    def run(self, **request: "typing.Any") -> Events:
         """Runs ``workflow=`` or ``agent=`` and gives its events."""
         return self._events(g.START_RUN, request)
 
-    def resume(self, trace_id: str, **answer: typing.Any) -> Events:
+    def resume(self, trace_id: str, **answer: "typing.Any") -> Events:
         """Answers a pause and gives the events that follow."""
         return self._events(g.START_RESUME, {"trace_id": trace_id, **answer})
 
@@ -178,11 +177,11 @@ class Studio:
             stream = opened.engine.run(text) if op == g.START_RUN else opened.engine.resume(text)
         return Events(Reader(stream))
 
-    def arun(self, **request: typing.Any) -> "typing.AsyncIterator[RunEvent]":
+    def arun(self, **request: "typing.Any") -> "typing.AsyncIterator[RunEvent]":
         """Runs ``workflow=`` or ``agent=`` and gives its events, for ``async for``."""
         return self._aevents(g.START_RUN, request)
 
-    def aresume(self, trace_id: str, **answer: typing.Any) -> "typing.AsyncIterator[RunEvent]":
+    def aresume(self, trace_id: str, **answer: "typing.Any") -> "typing.AsyncIterator[RunEvent]":
         """Answers a pause and gives the events that follow, for ``async for``."""
         return self._aevents(g.START_RESUME, {"trace_id": trace_id, **answer})
 
@@ -200,6 +199,8 @@ class Studio:
 
     def on_loop(self):
         """Has ``async def`` tools run on the event loop that runs here, the first one that is seen."""
+        import asyncio
+
         opened = self.live()
         if self._loop is None or not self._loop.is_running():
             self._loop = asyncio.get_running_loop()
@@ -233,6 +234,8 @@ class Studio:
     @contextlib.asynccontextmanager
     async def lifespan(self, app=None):
         """The life of an application: ``FastAPI(lifespan=studio.lifespan)`` begins the studio's work with it and ends it with it."""
+        import asyncio
+
         if self._closed:
             self._open()
         self.on_loop()
@@ -264,6 +267,3 @@ def _end():
     for studio in list(_studios):
         with contextlib.suppress(Failed):
             studio.shutdown(END_SECONDS)
-
-
-at_end(_end)

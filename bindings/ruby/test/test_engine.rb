@@ -20,6 +20,14 @@ class TestEngine < StudioTest
     assert_equal "thread", events.next.name
     assert_operator events.next.id.to_i, :>=, 0
     assert_includes studio.run(workflow: "refund", message: "x").lazy.map(&:name).first(2), "trace_started"
+    event = studio.run(workflow: "refund", message: "x").first
+    assert_equal [event.name, event.data, event.id], event.to_a
+    assert_equal ["thread", event.data["trace_id"], "1"], [event[0], event["trace_id"], event[:id]]
+    assert_same event.data, event[:data]
+    case event
+    in { name: "thread", data: Hash => data } then assert_includes data, "workflow_id"
+    end
+    assert_equal event, WfStudio::Event.new("thread", data, "1")
   end
 
   def test_errors_carry_code_status_and_problem

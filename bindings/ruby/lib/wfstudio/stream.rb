@@ -69,20 +69,12 @@ module WfStudio
     end
   end
 
-  # One event: its name, its data as the JSON has it, its number in the run.
-  Event = Struct.new(:name, :data, :id) do
-    def [](key)
-      key.is_a?(String) ? data[key] : super
-    end
-  end
-
   # The events of a run: `each`, or everything else of Enumerable. Leaving the loop closes the stream, and the run goes on.
   class Run
     include Enumerable
 
     def initialize(stream)
       @stream = stream
-      @rest = +""
     end
 
     def each(&block)
@@ -91,7 +83,7 @@ module WfStudio
       begin
         while (piece = @stream.read)
           code, bytes = piece
-          frames(bytes, &block) if code == Native::STUDIO_OK
+          Event.each_in(bytes, &block) if code == Native::STUDIO_OK
         end
         self
       ensure
@@ -106,16 +98,6 @@ module WfStudio
 
     def close
       @stream.close
-    end
-
-    private
-
-    def frames(bytes)
-      *whole, @rest = (@rest << bytes).split("\n\n", -1)
-      whole.each do |frame|
-        fields = frame.lines(chomp: true).to_h { |line| line.split(": ", 2).then { |name, value| [name, value] } }
-        yield Event.new(fields["event"], JSON.parse(fields["data"], max_nesting: false), fields["id"]) if fields["event"]
-      end
     end
   end
 end

@@ -4,12 +4,12 @@ package wfstudio;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** An event: its name ({@link Names.Event}), its place in the run, its data as JSON. */
 public final class Event {
+    private static final String EVENT = "\nevent: ";
     private final String id;
     private final String name;
     private final String text;
@@ -54,20 +54,17 @@ public final class Event {
         return name + " " + text;
     }
 
-    /** The events in whole frames; what is no event (the retry time, comments) is left out. */
+    /** The events in whole frames, three lines each; what is no event (the retry time, comments) is left out. */
     static List<Event> read(byte[] frames) {
         List<Event> events = new ArrayList<>();
-        for (String frame : new String(frames, StandardCharsets.UTF_8).split("\n\n")) {
-            Map<String, String> fields = new HashMap<>();
-            for (String line : frame.split("\n")) {
-                int colon = line.indexOf(": ");
-                if (colon > 0) {
-                    fields.put(line.substring(0, colon), line.substring(colon + 2));
-                }
-            }
-            if (fields.containsKey("event")) {
-                events.add(new Event(fields.get("id"), fields.get("event"), fields.getOrDefault("data", "")));
-            }
+        String text = new String(frames, StandardCharsets.UTF_8);
+        for (int name = text.indexOf(EVENT), end; name >= 0; name = text.indexOf(EVENT, end)) {
+            int id = text.lastIndexOf('\n', name - 1) + 1;
+            int data = text.indexOf('\n', name + 1);
+            end = text.indexOf('\n', data + 1);
+            end = end < 0 ? text.length() : end;
+            String place = text.startsWith("id: ", id) ? text.substring(id + 4, name) : null;
+            events.add(new Event(place, text.substring(name + EVENT.length(), data), text.substring(data + "\ndata: ".length(), end)));
         }
         return events;
     }
