@@ -107,6 +107,9 @@ impl Studio {
     /// Where the run of a workflow or an agent on a thread stands that asked this pause, open or not: a paused run does not block newer ones.
     /// None when none of the last few did.
     pub async fn paused_at(&self, scope: &Scope, entity: &Id, thread: &Id, pause: &str) -> Result<Option<Standing>> {
+        if pause.parse::<Id>().is_err() {
+            return Ok(None);
+        }
         let (tenant, entity, thread) = (scope.tenant.clone(), *entity, *thread);
         let runs = self.reading(move |tx| Ok(threads::newest_runs(tx, &tenant, &thread, &entity, LOOKED_AT)?)).await?;
         for run in runs {
