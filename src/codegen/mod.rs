@@ -16,7 +16,7 @@ pub mod read;
 mod target;
 mod write;
 
-pub use read::{list, read};
+pub use read::{each, list, read};
 pub use target::{ClassKind, Target};
 pub use write::{WriteError, ordered, skeleton, unknown, write};
 

@@ -111,7 +111,15 @@ impl Reading<'_> {
 
     /// What stands after a backslash.
     fn one(&mut self) -> Result<(), String> {
-        let Some(letter) = self.rest().chars().next() else { return Err(self.unknown()) };
+        let Some(letter) = self.rest().chars().next() else {
+            // The last character of a heredoc of PHP, whose end mark is on the next line.
+            if self.target == Target::Php {
+                self.alone()?;
+                self.out.push(b'\\');
+                return Ok(());
+            }
+            return Err(self.unknown());
+        };
         if let Some(byte) = plain(self.target, letter, self.lines) {
             self.alone()?;
             self.out.push(byte);
@@ -143,6 +151,10 @@ impl Reading<'_> {
             }
             (Target::Python | Target::TypeScript | Target::Ruby, '\n') => {
                 self.at += 1;
+                Ok(())
+            }
+            (Target::TypeScript, '\u{2028}' | '\u{2029}') => {
+                self.at += letter.len_utf8();
                 Ok(())
             }
             (Target::Rust, '\n') => {

@@ -18,6 +18,8 @@ mod tests;
 mod text;
 mod token;
 
+use serde_json::Value;
+
 use super::{ClassKind, FoundClass, ReadError, Reason, Target};
 
 /// Bytes of one source file.
@@ -74,8 +76,17 @@ pub fn read(target: Target, text: &str, class: Option<&str>) -> Result<FoundClas
 
 /// The classes of a source file that declare a contract, with their lines. A file that cannot be read has none.
 pub fn list(target: Target, text: &str) -> Vec<(String, ClassKind, u32)> {
-    let Ok(tokens) = tokens(target, text) else { return Vec::new() };
-    let fit = class::all(&tokens).into_iter().filter(|class| !class.is_abstract);
-    let kind = |class: &class::Class| class.kinds.first().copied().filter(|_| class.kinds.len() == 1);
-    fit.filter_map(|class| kind(&class).map(|kind| (class.full(target), kind, tokens.line(class.at)))).collect()
+    let mut found = Vec::new();
+    each(target, text, |class, kind, line, _| found.push((class, kind, line)));
+    found
+}
+
+/// Same, one after the other, each with a function that gives its definition. The file is read once for all of them.
+pub fn each(target: Target, text: &str, mut take: impl FnMut(String, ClassKind, u32, &dyn Fn() -> Result<Value, ReadError>)) {
+    let Ok(tokens) = tokens(target, text) else { return };
+    for class in class::all(&tokens).into_iter().filter(|class| !class.is_abstract) {
+        if let [kind] = class.kinds[..] {
+            take(class.full(target), kind, tokens.line(class.at), &|| class::definition(&tokens, &class));
+        }
+    }
 }

@@ -163,6 +163,9 @@ impl<'s> Lexer<'s> {
                         levels.extend(brackets.map(|(open, close)| Level::Code(open, close, 1)));
                     } else if text.backslash && self.byte(at) == b'\\' && self.escapes(at, text.escapes) {
                         at += 2 + if let Escapes::Hashed(hashes) = text.escapes { hashes as usize } else { 0 };
+                        // A line that goes on, in a file with line ends of two bytes.
+                        let joins = matches!(self.target, Target::Python | Target::TypeScript) && self.byte(at - 1) == b'\r' && self.byte(at) == b'\n';
+                        at += usize::from(joins);
                     } else if self.closes(at, text) {
                         *depth -= 1;
                         if *depth == 0 {

@@ -98,11 +98,11 @@ fn without_margin(line: &str, margin: usize) -> &str {
     line.get(cut..).unwrap_or_default()
 }
 
-/// Lines of blanks alone do not count for the least margin.
+/// Lines of blanks alone do not count for the least margin; where there are no others, all blanks are margin.
 fn without_least(inner: &str) -> String {
     let margin = |line: &str| line.chars().take_while(|letter| BLANKS.contains(letter)).fold(0, wider);
     let counted = inner.split_inclusive('\n').filter(|line| !line.trim_matches(BLANKS).trim_end_matches('\n').is_empty());
-    let least = counted.map(margin).min().unwrap_or(0);
+    let least = counted.map(margin).min().unwrap_or(usize::MAX);
     inner.split_inclusive('\n').map(|line| without_margin(line, least)).collect()
 }
 

@@ -155,6 +155,14 @@ fn wrong_kind(expected: &str, text: String) -> Error {
     Error::new(Kind::WrongAnswerKind, text).with("expected", expected)
 }
 
+/// Refuses an answer that this pause would refuse.
+///
+/// # Errors
+/// It is of another kind, says nothing, or decides on other calls.
+pub fn must_fit(pause: &Pause, reply: &Reply) -> Result<()> {
+    answer_of(pause, reply).map(drop)
+}
+
 fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
     match &pause.reason {
         PauseReason::Human { prompt, question, .. } => {

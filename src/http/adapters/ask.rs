@@ -29,6 +29,8 @@ pub(super) struct Ask {
     pub(super) message_id: Option<String>,
     /// The initial state.
     pub(super) state: Option<Value>,
+    /// The state is that of the client, which sends it with each run: agents are not shown it.
+    pub(super) is_own_state: bool,
     /// What the client's application knows.
     pub(super) context: Option<Value>,
     /// As it came.

@@ -16,11 +16,43 @@ pub(super) const PATH: &str = "/api/attachments/file";
 /// Files of one message.
 const MOST: usize = 20;
 
-/// The files of a message as a run body names them; stores what is not stored yet.
-pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &NewMessage) -> Result<Option<Value>> {
-    if said.files.is_empty() {
-        return Ok(said.attachments.clone());
+/// The files of a message.
+#[derive(Debug, Default)]
+pub(super) struct Attached {
+    /// As a run body names them.
+    pub(super) named: Option<Value>,
+    /// Those that were stored now.
+    stored: Vec<String>,
+}
+
+impl Attached {
+    /// Removes again what was stored for a post that is refused. A post that broke off may have been accepted.
+    pub(super) async fn or_forget<T>(self, studio: &Studio, scope: &Scope, made: Result<T>) -> Result<T> {
+        if made.as_ref().is_err_and(|error| error.kind.status() < 500) {
+            for key in &self.stored {
+                if let Err(error) = studio.delete_attachment(scope, key).await {
+                    tracing::warn!(%error, "a file of a refused post was not removed; the purge of unused files removes it");
+                }
+            }
+        }
+        made
     }
+}
+
+/// The files of a message as a run body names them; stores what is not stored yet.
+pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &NewMessage) -> Result<Attached> {
+    let mut attached = Attached { named: said.attachments.clone(), stored: Vec::new() };
+    if said.files.is_empty() {
+        return Ok(attached);
+    }
+    let named = store(studio, scope, said, &mut attached.stored).await;
+    match named {
+        Ok(named) => Ok(Attached { named: Some(named.into()), ..attached }),
+        Err(error) => attached.or_forget(studio, scope, Err(error)).await,
+    }
+}
+
+async fn store(studio: &Studio, scope: &Scope, said: &NewMessage, kept: &mut Vec<String>) -> Result<Vec<Value>> {
     if said.files.len() > MOST {
         return Err(Error::field(said.field, format!("the message must have at most {MOST} files")));
     }
@@ -32,11 +64,12 @@ pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &NewMessag
             Source::Bytes { mime_type, bytes } => {
                 let upload = Upload { name: file.name.clone(), mime_type, kind: None, bytes };
                 let stored = studio.upload(scope, upload).await?;
+                kept.extend(stored["storage_key"].as_str().map(str::to_owned));
                 json!({"type": stored["type"], "storage_key": stored["storage_key"], "mime_type": stored["mime_type"], "name": stored["name"]})
             }
         });
     }
-    Ok(Some(named.into()))
+    Ok(named)
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod ask;
 mod decide;
 mod event;
 mod files;
+mod pauses;
 mod posts;
 mod response_stream;
 mod routes;

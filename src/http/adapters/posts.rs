@@ -212,7 +212,7 @@ async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<I
         (Target::Entity(..), Some(entity)) => {
             let thread = ask.chat.as_deref().map(|chat| thread_of_chat(&scope.tenant, &entity, chat));
             let newest = match &thread {
-                Some(thread) => studio.newest_on(scope, &entity, thread).await?,
+                Some(thread) => asked_run(studio, scope, &entity, thread, &ask).await?,
                 None => None,
             };
             let turns = match (target, &thread) {
@@ -233,35 +233,56 @@ async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<I
         }
     };
     match (meaning, target) {
-        (Meaning::Begin { replaces }, Target::Entity(kind, id)) => start(studio, scope, *kind, id, ask, thread, replaces, key).await,
+        (Meaning::Begin { replaces }, Target::Entity(kind, id)) => {
+            let attached = files::attachments(studio, scope, &ask.said).await?;
+            let started = start(studio, scope, (*kind, id), ask, thread, replaces, attached.named.clone(), key).await;
+            attached.or_forget(studio, scope, started).await
+        }
         (Meaning::Begin { .. }, Target::Run(run)) => Err(Error::not_found("run", run)),
         (Meaning::Tell { run, pause }, _) => {
             let mut body = json!({"pause_id": pause, "message": ask.said.text});
-            if let Some(files) = files::attachments(studio, scope, &ask.said).await? {
-                body["attachments"] = files;
+            let attached = files::attachments(studio, scope, &ask.said).await?;
+            if let Some(files) = &attached.named {
+                body["attachments"] = files.clone();
             }
-            give(studio, scope, ask, run, vec![Answer::Resume(body)], key).await
+            let given = give(studio, scope, ask, run, vec![Answer::Resume(body)], key).await;
+            attached.or_forget(studio, scope, given).await
         }
         (Meaning::Answer { run, answers }, _) => give(studio, scope, ask, run, answers, key).await,
     }
+}
+
+/// The run of a chat that a post is for: the newest one, unless the post answers a pause of another.
+async fn asked_run(studio: &Studio, scope: &Scope, entity: &Id, thread: &Id, ask: &Ask) -> Result<Option<Standing>> {
+    let newest = studio.newest_on(scope, entity, thread).await?;
+    let answered: Vec<&str> = if ask.interrupts.is_empty() {
+        ask.verdicts.iter().map(|verdict| verdict.pause.as_str()).filter(|_| !ask.regenerates).collect()
+    } else {
+        ask.interrupts.iter().map(|interrupt| interrupt.pause.as_str()).collect()
+    };
+    let Some(pause) = answered.first() else { return Ok(newest) };
+    if newest.as_ref().is_none_or(|run| answered.iter().any(|pause| run.knows(pause))) {
+        return Ok(newest);
+    }
+    Ok(studio.paused_at(scope, entity, thread, pause).await?.or(newest))
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a turn is made of, each from another place")]
 async fn start(
     studio: &Studio,
     scope: &Scope,
-    kind: EntityKind,
-    id: &str,
+    (kind, id): (EntityKind, &str),
     ask: Ask,
     thread: Option<Id>,
     replaces: Option<Id>,
+    files: Option<Value>,
     key: Option<RequestKey>,
 ) -> Result<Accepted> {
     let mut body = Map::new();
     body.insert("message".into(), ask.said.text.clone());
     body.extend(thread.map(|thread| ("thread_id".to_owned(), json!(thread))));
     body.extend(ask.on_disconnect.clone().map(|word| ("on_disconnect".to_owned(), word)));
-    body.extend(files::attachments(studio, scope, &ask.said).await?.map(|files| ("attachments".to_owned(), files)));
+    body.extend(files.map(|files| ("attachments".to_owned(), files)));
     match kind {
         EntityKind::Workflow => {
             let mut state = ask.state.clone().unwrap_or_else(|| json!({}));
@@ -270,7 +291,7 @@ async fn start(
             }
             body.insert("state".into(), state);
         }
-        EntityKind::Agent if ask.run.is_none() => body.extend(ask.state.clone().map(|state| ("context".to_owned(), state))),
+        EntityKind::Agent if !ask.is_own_state => body.extend(ask.state.clone().map(|state| ("context".to_owned(), state))),
         EntityKind::Agent => {}
     }
     let mut request = RunRequest::parse(&body.into(), kind)?;

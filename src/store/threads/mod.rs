@@ -361,6 +361,15 @@ pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Re
     )
 }
 
+/// The newest top-level runs of an agent or workflow on a thread, newest first.
+pub fn newest_runs(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id, limit: u64) -> Result<Vec<Id>, StoreError> {
+    tx.query(
+        "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL ORDER BY created_at DESC, no DESC LIMIT $4",
+        params![tenant, &thread.text(), &entity.text(), limit],
+        |row| row.id(0),
+    )
+}
+
 /// The run of a turn, and the message of its user as JSON.
 pub type Turn = (Id, Option<Arc<str>>);
 

@@ -1,14 +1,19 @@
 //! Owns a stored definition as a class and as a JSON file.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
+
 use serde_json::{Map, Value, json};
 
 use super::resource_of;
 use super::super::definitions::find;
 use super::super::reach::Refusal;
 use crate::codegen::{ClassKind, ordered};
+use crate::model::Id;
 use crate::store::{StoreError, Tx};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::resource::{Definition, Resource};
+use crate::studio::definitions::slugs::first_free;
 
 /// What `definition()` of a class returns.
 pub(super) fn of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: ClassKind, found: &Definition) -> Result<Value, Refusal> {
@@ -40,6 +45,8 @@ fn refer(
     graph: &mut Value,
     agents: &mut Map<String, Value>,
 ) -> Result<(), StoreError> {
+    // An agent of a registered class may have the slug of a stored one.
+    let mut named: HashMap<Id, String> = HashMap::new();
     for node in graph.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten() {
         if node["type"] != "agent" || node["data"]["config_mode"] == "inline" {
             continue;
@@ -47,11 +54,21 @@ fn refer(
         let Some(data) = node.get_mut("data").and_then(Value::as_object_mut) else { continue };
         let Some(id) = data.get("agent_id").and_then(Value::as_str).filter(|id| !id.is_empty()) else { continue };
         let Some(agent) = find(tx, tenant, catalog, Resource::Agent, id)? else { continue };
+        let slug = match named.get(&agent.id) {
+            Some(slug) => slug.clone(),
+            None => {
+                let slug = first_free(&agent.slug, |slug| Ok::<_, Infallible>(agents.contains_key(slug))).unwrap_or_else(|never| match never {});
+                let mut own = plain(ClassKind::Agent, &agent);
+                own.insert("slug".into(), slug.as_str().into());
+                agents.insert(slug.clone(), ordered(ClassKind::Agent, &Value::Object(own)));
+                named.insert(agent.id, slug.clone());
+                slug
+            }
+        };
         let before = std::mem::take(data);
         data.extend(before.into_iter().filter(|(key, _)| key != "agent_ref").map(|(key, value)| {
-            if key == "agent_id" { ("agent_ref".to_owned(), Value::from(agent.slug.as_str())) } else { (key, value) }
+            if key == "agent_id" { ("agent_ref".to_owned(), Value::from(slug.as_str())) } else { (key, value) }
         }));
-        agents.entry(agent.slug.clone()).or_insert_with(|| ordered(ClassKind::Agent, &Value::Object(plain(ClassKind::Agent, &agent))));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::super::{Scope, Studio};
 use super::import_problems::Spot;
 use super::incoming::{Incoming, kind_of};
 use super::walk::{self, Files, Folder};
-use crate::codegen::{ClassKind, FoundClass, Target, list, read};
+use crate::codegen::{ClassKind, FoundClass, Target, each, read};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::host::HostDeclaration;
@@ -111,7 +111,7 @@ fn of_source(config: &Config, tenant: &str) -> Vec<Importable> {
         for (file, path) in files.below(&folder, &wanted) {
             let Some(target) = file.extension().and_then(|end| end.to_str()).and_then(Target::of_extension) else { continue };
             let Some(text) = files.text(&file).filter(|text| CONTRACTS.iter().any(|word| text.contains(word))) else { continue };
-            for (class, kind, _) in list(target, &text) {
+            each(target, &text, |class, kind, _, definition| {
                 let mut one = Importable {
                     reference: format!("class:{class}"),
                     kind,
@@ -123,11 +123,11 @@ fn of_source(config: &Config, tenant: &str) -> Vec<Importable> {
                     file: Some(file.clone()),
                     class: Some(class),
                 };
-                if let Ok(Value::Object(definition)) = read(target, &text, one.class.as_deref()).map(|found| found.definition) {
+                if let Ok(Value::Object(definition)) = definition() {
                     one.describe(&definition);
                 }
                 found.push(one);
-            }
+            });
         }
     }
     // A tenant's own class stands for one of the same name that everybody sees.
@@ -141,10 +141,11 @@ fn of_source(config: &Config, tenant: &str) -> Vec<Importable> {
 fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
     let mut files = Files::of(tenant);
     let mut found: Vec<Importable> = Vec::new();
+    let mut known = HashSet::new();
     for folder in config.workflow_json_paths.iter().filter_map(|path| Folder::at(path)) {
         for (file, path) in files.below(&folder, &|extension: &str| extension == "json") {
             let reference = format!("json:{path}");
-            if found.iter().any(|known| known.reference == reference) {
+            if known.contains(&reference) {
                 continue;
             }
             let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
@@ -162,6 +163,7 @@ fn of_json(config: &Config, tenant: &str) -> Vec<Importable> {
                 file: Some(file),
             };
             one.describe(&incoming.definition);
+            known.insert(one.reference.clone());
             found.push(one);
         }
     }
@@ -247,9 +249,9 @@ impl Studio {
     pub async fn registry_classes(&self, scope: &Scope) -> Result<Value> {
         let (config, declaration, tenant) = (Arc::clone(&self.world().config), self.world().host.declaration(), Arc::clone(&scope.tenant));
         let looking = self.runtime()?.spawn_blocking(move || {
-            let host = of_host(&declaration);
-            let scanned = of_source(&config, &tenant).into_iter().filter(|one| !host.iter().any(|known| known.reference == one.reference));
-            let mut all: Vec<Importable> = host.iter().cloned().chain(scanned).collect();
+            let mut all = of_host(&declaration);
+            let known: HashSet<String> = all.iter().map(|one| one.reference.clone()).collect();
+            all.extend(of_source(&config, &tenant).into_iter().filter(|one| !known.contains(&one.reference)));
             all.extend(of_json(&config, &tenant));
             all.iter().map(Importable::to_json).collect::<Vec<_>>()
         });

@@ -48,7 +48,7 @@ impl Incoming {
         incoming.checked()
     }
 
-    /// A JSON file: `meta` with a graph or an agent, a bare graph, or what a class would return; `name` is that of the file.
+    /// A JSON file: `meta` with a graph, an agent or a tool, a bare graph, or what a class would return; `name` is that of the file.
     pub(super) fn of_json(file: &Value, name: &str, spot: Spot) -> Result<Self> {
         let Some(members) = file.as_object() else { return Err(spot.invalid(["it must be a JSON object"])) };
         let Some(meta) = members.get("meta").filter(|meta| !meta.is_null()) else {
@@ -78,14 +78,20 @@ impl Incoming {
             }
         }
         let named = meta.get("agents").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        let kind = if agent.is_some() { ClassKind::Agent } else { ClassKind::Workflow };
+        let kind = match agent {
+            Some(definition) if definition.contains_key("kind") => ClassKind::Tool,
+            Some(_) => ClassKind::Agent,
+            None => ClassKind::Workflow,
+        };
         Self { kind, definition, named: named.collect(), class_path: None, spot }.checked()
     }
 
     /// What is of the right kind, as far as that can be seen without the database.
     fn checked(self) -> Result<Self> {
         let mut problems: Vec<String> = Vec::new();
-        if !self.definition.values().all(|value| fits(value, DEPTH)) {
+        // Agents are definitions of their own, each below its slug.
+        let deep = |key: &str| if key == "agents" { DEPTH + 2 } else { DEPTH };
+        if !self.definition.iter().all(|(key, value)| fits(value, deep(key))) {
             problems.push(format!("it has more than {DEPTH} objects and arrays inside each other"));
         }
         problems.extend(unknown(self.kind, &self.definition).iter().take(MOST_UNKNOWN_KEYS).map(|key| not_known(key)));
@@ -157,11 +163,43 @@ fn with_maps(definition: &mut Map<String, Value>) {
             }
         }
     };
-    mend(definition, &["metadata", "parameters", "memory_config", "config", "agents"]);
+    mend(definition, &["metadata", "parameters", "memory_config", "config", "agents", "input_schema", "state_schema", "schema"]);
+    for key in ["input_schema", "state_schema", "schema"] {
+        definition.get_mut(key).into_iter().for_each(with_maps_of_schema);
+    }
     let nodes = definition.get_mut("graph").and_then(|graph| graph.get_mut("nodes")).and_then(Value::as_array_mut);
     nodes.into_iter().flatten().filter_map(Value::as_object_mut).for_each(|node| mend(node, &["data"]));
     for agent in definition.get_mut("agents").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-        agent.as_object_mut().into_iter().for_each(|agent| mend(agent, &["metadata", "parameters", "memory_config"]));
+        let Some(agent) = agent.as_object_mut() else { continue };
+        mend(agent, &["metadata", "parameters", "memory_config", "schema"]);
+        agent.get_mut("schema").into_iter().for_each(with_maps_of_schema);
+    }
+}
+
+/// Members of a JSON Schema that map names to schemas.
+const NAMED_SCHEMAS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/// Members of a JSON Schema that are data, whatever they contain.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+
+/// Same, in a JSON Schema.
+fn with_maps_of_schema(schema: &mut Value) {
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                for (key, member) in members.iter_mut().filter(|(key, _)| !DATA.contains(&key.as_str())) {
+                    if !NAMED_SCHEMAS.contains(&key.as_str()) {
+                        open.push(member);
+                    } else if let Value::Object(named) = member {
+                        open.extend(named.values_mut());
+                    } else if member.as_array().is_some_and(Vec::is_empty) {
+                        *member = json!({});
+                    }
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
     }
 }
 

@@ -69,10 +69,13 @@ impl Studio {
 }
 
 impl Catalog {
-    /// Same, with a definition that is to be stored; it is found by its id.
-    pub(in crate::studio) fn with(self, resource: Resource, definition: Definition) -> Self {
+    /// Same, with definitions that are to be stored; they are found by their ids.
+    pub(in crate::studio) fn with(self, resource: Resource, definitions: Vec<Definition>) -> Self {
+        if definitions.is_empty() {
+            return self;
+        }
         let mut registered = self.registered.to_vec();
-        registered.push(Registered { resource, definition, inner: true });
+        registered.extend(definitions.into_iter().map(|definition| Registered { resource, definition, inner: true }));
         Self { registered: Arc::new(registered), ..self }
     }
 

@@ -149,7 +149,8 @@ impl Installation {
     fn check(&self, tx: &mut Tx<'_>) -> Result<Checked, Refusal> {
         let writer = &self.writer;
         let mut problems = Problems::default();
-        let (mut agents, mut ids, mut catalog) = (Vec::with_capacity(self.needed.len()), Vec::new(), writer.catalog.clone());
+        let catalog = writer.catalog.clone();
+        let (mut agents, mut ids, mut made) = (Vec::with_capacity(self.needed.len()), Vec::new(), Vec::new());
         for needed in &self.needed {
             let stored = table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?;
             // As everywhere, a stored one goes before one of a class.
@@ -168,7 +169,7 @@ impl Installation {
                     let mut written = Written::read(Resource::Agent, &Value::Object(body), &catalog, None)?;
                     settle(tx, &writer.tenant, &catalog, Resource::Agent, &mut written)?;
                     ids.push((needed.slug.clone(), needed.id));
-                    catalog = catalog.with(Resource::Agent, written.definition(needed.id, writer.now));
+                    made.push(written.definition(needed.id, writer.now));
                     agents.push(Found::New(written));
                 }
                 (None, None, None) => {
@@ -177,6 +178,7 @@ impl Installation {
             }
         }
         problems.into_result()?;
+        let catalog = catalog.with(Resource::Agent, made);
         let wanted = self.wanted.as_ref().map(|wanted| wanted.check(tx, writer, &catalog, &ids)).transpose()?;
         Ok(Checked { agents, wanted })
     }

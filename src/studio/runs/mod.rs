@@ -22,7 +22,7 @@ use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Started};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::Attachment;
-use crate::model::event::{Decision, EntityKind};
+use crate::model::event::{Decision, EntityKind, Pause};
 use crate::model::run::Status;
 use crate::store::Tx;
 use crate::store::runs::{self, RunRow, delete};
@@ -30,6 +30,43 @@ use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::resource::Resource;
 use crate::studio::runs::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::threads::attachments::{known_files, remove_files};
+
+/// An answer with its files as they are kept.
+fn reply_of(body: ResumeRequest, attachments: Vec<Attachment>) -> Reply {
+    let decision = |given: crate::studio::runs::requests::DecisionInput| Decision {
+        call_id: given.call_id,
+        approved: given.approved,
+        arguments: given.arguments,
+        message: given.message,
+    };
+    Reply {
+        node_id: body.node_id,
+        pause_id: body.pause_id,
+        approval: body.approval,
+        message: body.message,
+        attachments,
+        decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
+        key: body.key,
+        trace: body.trace,
+    }
+}
+
+/// Refuses the body of an answer that does not fit its pause. Whether its files are there is not looked at.
+///
+/// # Errors
+/// Those of an answer that is given.
+pub fn must_fit(pause: &Pause, body: &Value) -> Result<()> {
+    let body = ResumeRequest::parse(body)?;
+    let named = |file: &AttachmentInput| Attachment {
+        kind: file.kind.clone(),
+        mime_type: file.mime_type.clone().unwrap_or_default(),
+        storage_key: file.storage_key.clone(),
+        name: file.name.clone(),
+        size: None,
+    };
+    let files = body.attachments.iter().map(named).collect();
+    crate::engine::must_fit(pause, &reply_of(body, files))
+}
 
 impl Studio {
     /// Starts a run of a workflow, or a chat turn of an agent.
@@ -100,23 +137,7 @@ impl Studio {
         self.on_runtime(async move {
             let (asker, given, id) = (scope.clone(), body.attachments.clone(), run.clone());
             let attachments = studio.reading(move |tx| files_for(tx, &asker, &id, &given)).await?;
-            let decision = |given: crate::studio::runs::requests::DecisionInput| Decision {
-                call_id: given.call_id,
-                approved: given.approved,
-                arguments: given.arguments,
-                message: given.message,
-            };
-            let reply = Reply {
-                node_id: body.node_id,
-                pause_id: body.pause_id,
-                approval: body.approval,
-                message: body.message,
-                attachments,
-                decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
-                key: body.key,
-                trace: body.trace,
-            };
-            let done = crate::engine::resume(studio.world(), &scope.tenant, &run, &reply, queued).await;
+            let done = crate::engine::resume(studio.world(), &scope.tenant, &run, &reply_of(body, attachments), queued).await;
             studio.with_status(&scope, &run, done).await
         })
         .await

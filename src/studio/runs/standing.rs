@@ -67,7 +67,15 @@ impl Standing {
     pub fn question(&self) -> Option<&Pause> {
         self.pauses.iter().find(|pause| matches!(pause.reason, PauseReason::Human { .. }))
     }
+
+    /// It has this pause, or had it.
+    pub fn knows(&self, pause: &str) -> bool {
+        pause.parse().is_ok_and(|id: Id| self.answered.contains(&id) || self.pauses.iter().any(|open| open.id == id))
+    }
 }
+
+/// Runs of a thread among which a pause is looked for.
+const LOOKED_AT: u64 = 20;
 
 /// The id that a client's id of a message begins with.
 fn id_in(message: &str) -> Option<Id> {
@@ -94,6 +102,26 @@ impl Studio {
             Some((run, _)) => self.standing(scope, &run.to_string()).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Where the run of a workflow or an agent on a thread stands that asked this pause, open or not: a paused run does not block newer ones.
+    /// None when none of the last few did.
+    pub async fn paused_at(&self, scope: &Scope, entity: &Id, thread: &Id, pause: &str) -> Result<Option<Standing>> {
+        if pause.parse::<Id>().is_err() {
+            return Ok(None);
+        }
+        let (tenant, entity, thread) = (scope.tenant.clone(), *entity, *thread);
+        let runs = self.reading(move |tx| Ok(threads::newest_runs(tx, &tenant, &thread, &entity, LOOKED_AT)?)).await?;
+        for run in runs {
+            match self.standing(scope, &run.to_string()).await {
+                Ok(found) if found.knows(pause) => return Ok(Some(found)),
+                Ok(_) => {}
+                // It was deleted meanwhile.
+                Err(error) if error.kind == Kind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     /// The last turn that people read on a thread, and the one of the message that a client names: by the id of a message, or by that of

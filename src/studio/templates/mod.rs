@@ -9,6 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use file::{COMPLEXITIES, Template, TemplateKind};
@@ -88,18 +89,17 @@ fn node_types(graph: &Value) -> Vec<&str> {
     found
 }
 
-/// The slugs of the agents that a template needs: those that it names, then others that its graph refers to.
+/// The slugs of the agents that a template makes or needs: that of an agent itself; those that a workflow names, then others that its graph
+/// refers to.
 fn required(template: &Template) -> Vec<String> {
-    let mut slugs: Vec<String> = Vec::new();
-    let referred = save_with_agents::references(template.graph()).map(str::to_owned);
-    let named = template.texts("agents").into_iter().map(str::to_owned);
-    let own = Some(template.id.clone()).filter(|_| template.kind == TemplateKind::Agent);
-    for slug in own.into_iter().chain(named).chain(referred) {
-        if !slugs.contains(&slug) {
-            slugs.push(slug);
+    match template.kind {
+        TemplateKind::Agent => vec![template.id.clone()],
+        TemplateKind::Workflow => {
+            let named = template.texts("agents").into_iter();
+            let slugs: IndexSet<String> = named.chain(save_with_agents::references(template.graph())).map(str::to_owned).collect();
+            slugs.into_iter().collect()
         }
     }
-    slugs
 }
 
 fn find(all: &[Arc<Template>], kind: TemplateKind, id: &str) -> Option<Arc<Template>> {

@@ -126,6 +126,76 @@ async fn several_pauses_are_answered_in_one_post() {
     assert_eq!((&messages[0]["content"], &messages[1]["toolCalls"][0]["function"]["name"]), (&json!("pay"), &json!("pay")), "{messages}");
 }
 
+/// Two questions that are open together, and one that is asked when both are answered.
+const ASKS: &str = "start -> fork_1{branches: [a, b]} -> join_1{output_key: got} -> human_3{prompt: \"When?\", output_key: when} -> stop
+    fork_1.a -> human_1{prompt: \"Name?\", output_key: name} -> join_1
+    fork_1.b -> human_2{prompt: \"Why?\", output_key: why} -> join_1";
+
+fn resolved(interrupt: &Value, payload: Value) -> Value {
+    json!({"interruptId": interrupt["id"], "status": "resolved", "payload": payload})
+}
+
+#[tokio::test]
+async fn answered_questions_are_not_asked_again_with_the_next_one() {
+    let story = Story::plain();
+    let path = format!("/workflows/{}/stream/agui", story.workflow(ASKS).await);
+    let interrupts = post(&story, &path, input("chat", "r1", "hi")).await.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+    assert_eq!(interrupts.as_array().map(Vec::len), Some(2));
+    let mut body = input("chat", "r2", "hi");
+    body["resume"] = json!([resolved(&interrupts[0], json!("Ada")), resolved(&interrupts[1], json!("So"))]);
+    let done = post(&story, &path, body).await;
+    let left = done.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+    assert_eq!((left.as_array().map(Vec::len), &left[0]["message"]), (Some(1), &json!("When?")), "{}", done.text);
+}
+
+#[tokio::test]
+async fn of_several_answers_none_is_given_when_one_does_not_fit() {
+    let story = Story::plain();
+    let path = format!("/workflows/{}/stream/agui", story.workflow(ASKS).await);
+    let interrupts = post(&story, &path, input("chat", "r1", "hi")).await.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+    let mut body = input("chat", "r2", "hi");
+    for (payload, wanted) in [(json!({}), "422 validation_failed"), (json!({"approved": true}), "422 wrong_answer_kind"), (json!({"message": 7}), "422 validation_failed")] {
+        body["resume"] = json!([resolved(&interrupts[0], json!("Ada")), resolved(&interrupts[1], payload.clone())]);
+        let refused = post(&story, &path, body.clone()).await;
+        assert_eq!(refused.status, 422, "{payload}: {}", refused.text);
+        assert_eq!(refused.code(), wanted, "{payload}");
+    }
+    body["resume"] = json!([resolved(&interrupts[0], json!("Eve")), resolved(&interrupts[1], json!("So"))]);
+    let done = post(&story, &path, body).await;
+    assert!(done.text.contains("Eve") && !done.text.contains("Ada"), "{}", done.text);
+}
+
+#[tokio::test]
+async fn a_pause_is_answered_also_when_its_run_is_not_the_newest_of_the_chat() {
+    let story = Story::plain();
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    let thread = "0199a000-0000-7000-8000-00000000000c";
+    let asked = post(&story, &path, input(thread, "r1", "hi")).await;
+    let interrupt = asked.find("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    // A paused run does not block another one of its thread.
+    story.start(&workflow, json!({"message": "later", "thread_id": thread})).await;
+    let mut body = input(thread, "r2", "hi");
+    body["resume"] = json!([resolved(&interrupt, json!("Ada"))]);
+    let done = post(&story, &path, body.clone()).await;
+    assert_eq!((done.status, done.said().as_str()), (200, "Hello Ada"), "{}", done.text);
+    body["runId"] = json!("r3");
+    assert_eq!(post(&story, &path, body.clone()).await.code(), "409 pause_not_pending");
+    body["resume"][0]["interruptId"] = json!("0199a000-0000-7000-8000-000000000000");
+    assert_eq!(post(&story, &path, body).await.code(), "404 not_found");
+}
+
+#[tokio::test]
+async fn an_agent_is_not_shown_the_state_of_the_client() {
+    let story = Story::scripted(json!([{"match": {"system_contains": "hidden"}, "text": "I see it.", "times": 0}, {"text": "Nothing.", "times": 0}]));
+    let path = format!("/agents/{}/stream/agui", agent(&story, json!({})).await);
+    for run in [json!("r1"), Value::Null] {
+        let mut body = input("chat", "", "hi");
+        (body["runId"], body["state"]) = (run, json!({"hidden": 1}));
+        assert_eq!(post(&story, &path, body).await.said(), "Nothing.");
+    }
+}
+
 #[tokio::test]
 async fn a_post_whose_last_answer_cancels_is_told_the_same_when_it_is_repeated() {
     let story = Story::scripted(pays());

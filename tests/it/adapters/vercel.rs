@@ -80,6 +80,19 @@ async fn approvals_go_there_and_back() {
 }
 
 #[tokio::test]
+async fn decisions_are_taken_also_when_their_run_is_not_the_newest_of_the_chat() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let (path, thread) = (format!("/agents/{agent}/stream/vercel"), "0199a000-0000-7000-8000-00000000000d");
+    let asked = post(&story, &path, chat(thread, json!([user("pay")]))).await;
+    // A paused run does not block another one of its thread.
+    story.chat(&agent, json!({"message": "hello", "thread_id": thread})).await;
+    let done = post(&story, &path, chat(thread, json!([user("pay"), decided(&asked, &[true, false])]))).await;
+    assert_eq!((done.status, story.hands.calls()), (200, vec!["pay {\"sum\":5}".to_owned()]), "{}", done.text);
+    assert!(done.text.contains("It is done."), "{}", done.text);
+}
+
+#[tokio::test]
 async fn version_five_answers_through_the_resume_route() {
     let story = Story::scripted(pays());
     let agent = payer(&story).await;
@@ -339,4 +352,25 @@ async fn files_are_stored_or_named() {
     ] {
         assert_eq!(post(&story, &path, with(url)).await.status, 422, "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_refused_post_leaves_no_file() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let with = |urls: &[&str]| {
+        let files = urls.iter().map(|url| json!({"type": "file", "mediaType": "text/plain", "url": url}));
+        let parts: Vec<Value> = std::iter::once(json!({"type": "text", "text": "see"})).chain(files).collect();
+        chat("c", json!([{"id": "u", "role": "user", "parts": parts}]))
+    };
+    let (good, bad) = ("data:text/plain;base64,aGVsbG8=", "data:application/x-unknown;base64,AAEC");
+    let mut wrong = with(&[good]);
+    wrong["on_disconnect"] = json!("perhaps");
+    for body in [wrong, with(&[good, good, bad]), with(&[good, "/studio/api/attachments/file?storage_key=unknown"])] {
+        let refused = post(&story, &path, body).await;
+        assert!((400..500).contains(&refused.status), "{}", refused.text);
+    }
+    let much_later = wfstudio::model::Timestamp(4_000_000_000_000);
+    assert_eq!(story.bench.studio.purgeable_at(much_later).await.expect("a count").attachments, 0, "a purge finds no file that nothing uses");
 }

@@ -136,3 +136,51 @@ async fn builder_tools_are_imported_only_where_they_may_be_made() {
         assert_eq!(names, usize::from(allowed));
     }
 }
+
+#[tokio::test]
+async fn the_deepest_agent_comes_back_with_its_workflow() {
+    let desk = Desk::new();
+    let nested = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({"a": inner}));
+    let agent = |levels: usize| json!({"name": "Deep", "provider": "script", "model": "echo", "metadata": {"a": nested(levels - 1)}});
+    let mut levels = 70;
+    while desk.post("/api/agents", agent(levels)).await.0 != 201 {
+        levels -= 1;
+    }
+    assert!(levels > 60, "{levels}");
+    let (status, _) = desk.post("/api/codegen/import", json!({"json": {"meta": {"name": "Flow", "slug": "flow"}, "graph": graph("deep")}})).await;
+    assert_eq!(status, 201);
+    let shown = desk.make("/api/codegen/preview", json!({"kind": "workflow", "id": "flow", "target": "python"})).await;
+    let to = Desk::new();
+    let (status, made) = to.post("/api/codegen/import", json!({"source": shown["code"], "language": "python"})).await;
+    assert_eq!(status, 201, "{made}");
+    assert_eq!(to.get("/api/agents/deep").await.1["metadata"], desk.get("/api/agents/deep").await.1["metadata"]);
+}
+
+#[tokio::test]
+async fn a_file_of_many_classes_is_read_once() {
+    let desk = Desk::new();
+    let class = |number: usize| format!("class A{number}(StudioAgent):\n    @staticmethod\n    def definition() -> dict:\n        return {{'name': 'Agent {number}', 'model': 'm'}}\n\n");
+    desk.put("more/many.py", &(0..3000).map(class).collect::<String>());
+    let begun = std::time::Instant::now();
+    let listed = desk.get("/api/registry/classes").await.1;
+    let took = begun.elapsed();
+    assert_eq!((listed["data"].as_array().map(Vec::len), &listed["data"][2999]["label"]), (Some(3000), &json!("Agent 2999")));
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
+#[tokio::test]
+async fn the_file_of_a_tool_is_imported_as_it_was() {
+    let desk = Desk::new();
+    let tool = json!({"name": "sum", "slug": "sum", "description": "Adds.", "kind": "webhook", "config": {"method": "GET", "url": "https://example.com/"}});
+    let made = desk.make("/api/tools", tool).await;
+    let request = wfstudio::studio::ExportRequest {
+        kind: wfstudio::codegen::ClassKind::Tool, id: "sum".into(), target: None, json_file: true, overwrite: false, folder: None, base: None,
+    };
+    let file = desk.bench.studio.drawn_code(&desk.bench.scope, &request).await.expect("a file");
+    let file: Value = serde_json::from_str(&file.text).expect("JSON");
+    let (status, imported) = Desk::new().post("/api/codegen/import", json!({"json": file})).await;
+    assert_eq!(status, 201, "{imported}");
+    for key in ["name", "slug", "description", "kind", "config", "input_schema"] {
+        assert_eq!(imported["tool"][key], made[key], "{key}");
+    }
+}

@@ -77,6 +77,24 @@ async fn an_import_makes_an_editable_copy_of_it() {
 }
 
 #[tokio::test]
+async fn an_export_keeps_agents_apart_that_have_one_slug() {
+    let desk = Desk::new();
+    desk.bench.studio.register_workflow::<Greeting>().expect("registered");
+    let own = desk.make("/api/agents", json!({"name": "Greeter", "slug": "greeter", "instructions": "Mine.", "provider": "script", "model": "echo"})).await;
+    let of_class = desk.get("/api/workflows/greeting").await.1["graph"]["nodes"][1]["data"]["agent_id"].clone();
+    let sketched = format!("start -> agent_1{{agent_id: {of_class}}} -> agent_2{{agent_id: {}}} -> agent_3{{agent_id: {of_class}}} -> stop", own["id"]);
+    let graph = wfstudio::model::sketch::graph(&sketched).expect("a graph");
+    desk.make("/api/workflows", json!({"name": "Both", "slug": "both", "graph": graph})).await;
+    let shown = desk.make("/api/codegen/preview", json!({"kind": "workflow", "id": "both", "target": "python"})).await;
+    let (status, made) = Desk::new().post("/api/codegen/import", json!({"source": shown["code"], "language": "python"})).await;
+    assert_eq!(status, 201, "{made}");
+    let ids: Vec<&Value> = made["workflow"]["graph"]["nodes"].as_array().expect("nodes").iter().map(|node| &node["data"]["agent_id"]).filter(|id| id.is_string()).collect();
+    assert_eq!(ids.len(), 3, "{made}");
+    assert!(ids[0] == ids[2] && ids[0] != ids[1], "{made}");
+    assert_eq!(made["agents"].as_array().map(Vec::len), Some(2), "{made}");
+}
+
+#[tokio::test]
 async fn an_import_of_a_registered_agent_is_an_editable_copy_too() {
     let desk = Desk::new();
     let helper = json!({"name": "Helper", "instructions": "Help.", "provider": "script", "model": "echo"});
@@ -102,6 +120,20 @@ async fn an_empty_map_of_php_is_one_also_when_its_class_is_registered() {
     let run = desk.bench.start("greeting", json!({"message": "Hello"})).await;
     desk.bench.events_text(&run).await;
     assert_eq!(desk.bench.trace(&run.run.to_string()).await["trace"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn an_empty_map_of_php_is_one_also_in_a_schema() {
+    let desk = Desk::new();
+    let schema = json!({"type": "object", "properties": {"a": {"type": "object", "properties": []}, "b": {"enum": [[]], "default": []}}, "$defs": []});
+    let tool = json!({"name": "sum", "kind": "webhook", "config": {"method": "GET", "url": "https://example.com/"}, "input_schema": schema});
+    desk.bench.studio.register_class("App\\Sum", tool).expect("registered");
+    let kept = desk.get("/api/tools/sum").await.1["input_schema"].clone();
+    assert_eq!(kept, json!({"type": "object", "properties": {"a": {"type": "object", "properties": {}}, "b": {"enum": [[]], "default": []}}, "$defs": {}}));
+    let text = "<?php final class Go implements \\Studio\\StudioTool { public static function definition(): array { return ['name' => 'go', 'kind' => 'webhook',
+        'config' => ['method' => 'GET', 'url' => 'https://example.com/'], 'input_schema' => ['type' => 'object', 'properties' => []]]; } }";
+    let (status, made) = desk.post("/api/codegen/import", json!({"source": text, "language": "php"})).await;
+    assert_eq!((status, &made["tool"]["input_schema"]["properties"]), (201, &json!({})), "{made}");
 }
 
 #[tokio::test]

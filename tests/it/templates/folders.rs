@@ -72,6 +72,21 @@ async fn an_agent_that_is_neither_stored_nor_a_template_refuses_the_install() {
 }
 
 #[tokio::test]
+async fn an_agent_template_makes_one_agent_whatever_else_its_file_says() {
+    let agents = Folder::new();
+    let mut file = agent("mine");
+    file["meta"]["agents"] = json!(["support-assistant", "nobody"]);
+    file["graph"] = json!({"nodes": [{"id": "a", "type": "agent", "data": {"agent_ref": "knowledge-agent"}}]});
+    agents.put("mine", &file);
+    let bench = Bench::new(json!({"template_paths": {"agent": [agents.path()]}}));
+    let shown = get(&bench, "/api/templates/agent/mine").await.1;
+    assert_eq!(shown["install_preview"], json!({"agents_create": ["mine"], "agents_reuse": []}));
+    let (status, made) = post(&bench, "/api/templates/agent/mine/install", json!({"name": "Given"})).await;
+    assert_eq!((status, &made["agent"]["name"]), (201, &json!("Given")), "{made}");
+    assert_eq!(all(&bench, "/api/agents", "slug").await, ["mine"]);
+}
+
+#[tokio::test]
 async fn the_doctor_tells_the_files_that_lists_skip() {
     let (agents, flows) = (Folder::new(), Folder::new());
     agents.put("mine", &agent("mine"));

@@ -20,6 +20,7 @@ fn strings_say_what_their_language_says() {
                 ("<<<\"X\"\nsay \"a\\\"\\tb\"\nX", "say \"a\\\"\tb\""),
                 ("'two\nlines'", "two\nlines"),
                 ("<<<X\nXY\nX", "XY"),
+                ("<<<X\na\\\nX", "a\\"),
                 ("\"\\xF0\\x9F\\x98\\x80\"", "😀"),
                 ("'//#/*'", "//#/*"),
                 ("\"\\x\\u\"", "\\x\\u"),
@@ -33,6 +34,7 @@ fn strings_say_what_their_language_says() {
                 ("'''a\n'b' \"\"\"'''", "a\n'b' \"\"\""),
                 ("u\"x\"", "x"),
                 ("'a\\\nb'", "ab"),
+                ("'a\\\r\nb'", "ab"),
                 ("R\"\"\"a\\\nb\"\"\"", "a\\\nb"),
                 ("'#'", "#"),
                 ("\"{x}\"", "{x}"),
@@ -47,6 +49,8 @@ fn strings_say_what_their_language_says() {
                 ("\"a\\\nb\"", "ab"),
                 ("`$x {y} \\` \\${z}`", "$x {y} ` ${z}"),
                 ("'/*//'", "/*//"),
+                ("'a\\\r\nb'", "ab"),
+                ("'a\\\u{2028}b\\\u{2029}c'", "abc"),
             ],
         ),
         (
@@ -113,6 +117,7 @@ fn heredocs_of_ruby_begin_on_the_next_line() {
         ),
         ("{\"a\" => <<X}\n  plain\nX", json!({"a": "  plain\n"})),
         ("{\"a\" => <<~X}\n    X", json!({"a": ""})),
+        ("{\"a\" => <<~X}\n  \n\t\n\n  X", json!({"a": "\n\n\n"})),
         ("{\"a\" => [<<~'X', 1]}\n  #{a}\nX", json!({"a": ["#{a}\n", 1]})),
     ] {
         let read = super::super::read(Target::Ruby, &class(Target::Ruby, literal), None);

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::End;
 use super::event::{PublishedEvent, as_text};
+use super::pauses::Pauses;
 use steps::Steps;
 
 /// Translates one AG-UI run.
@@ -41,7 +42,7 @@ pub(super) struct Translator {
     /// The number of the event before.
     last: u64,
     calls: HashSet<String>,
-    pauses: Vec<PublishedEvent>,
+    pauses: Pauses,
 }
 
 impl Translator {
@@ -58,7 +59,7 @@ impl Translator {
         }
         self.end_message(&mut sent);
         self.steps.forget();
-        self.pauses.clear();
+        self.pauses = Pauses::default();
         (self.end, self.parent) = (None, None);
         self.said.clear();
         if let Some(known) = &mut self.messages {
@@ -83,6 +84,7 @@ impl Translator {
         if published.begins_again(std::mem::replace(&mut self.last, published.number)) {
             self.end_turn(out);
         }
+        self.pauses.hear(published.event);
         match published.event {
             "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": published.data()})),
             "trace_started" => {
@@ -101,18 +103,20 @@ impl Translator {
             "tool_result" => self.result(&published, out),
             "human_input_required" => {
                 self.end_turn(out);
-                self.pause(published);
+                self.pauses.add(published);
             }
             "tool_approval_required" => {
                 for call in published.list("pending_tools") {
                     self.call(&as_text(&call["call_id"]), &as_text(&call["name"]), &call["arguments"], out);
                 }
                 self.end_turn(out);
-                self.pause(published);
+                self.pauses.add(published);
             }
             event => {
                 self.end_message(out);
-                self.pauses.retain(|open| event != "tool_approval_resolved" || open.text("pause_id") != published.text("pause_id"));
+                if event == "tool_approval_resolved" {
+                    self.pauses.close(published.text("pause_id"));
+                }
                 out.push(json!({"type": "CUSTOM", "name": format!("studio.{event}"), "value": published.data()}));
             }
         }
@@ -214,14 +218,9 @@ impl Translator {
         out.push(json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "role": "tool", "content": as_text(&published.value("result"))}));
     }
 
-    fn pause(&mut self, published: PublishedEvent) {
-        self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
-        self.pauses.push(published);
-    }
-
     /// Sends the end of the run; nothing follows.
     pub(super) fn close(&mut self, usage: &[Value], out: &mut Vec<Value>) {
-        let pauses = std::mem::take(&mut self.pauses);
+        let pauses = self.pauses.take();
         let end = match self.end.take() {
             None if pauses.is_empty() => Some(End::broken()),
             end => end,

@@ -23,6 +23,7 @@ pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
         chat: name(body, "threadId")?,
         run: name(body, "runId")?,
         state,
+        is_own_state: true,
         context: Some(Value::Array(context)).filter(|list| list != &Value::Array(Vec::new())),
         interrupts: interrupts(body)?,
         on_disconnect: given(body, "on_disconnect").cloned(),

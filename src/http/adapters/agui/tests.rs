@@ -213,6 +213,20 @@ fn pauses_are_interrupts() {
     "#]]);
 }
 
+/// One post answers two questions; then the run asks another one.
+#[test]
+fn questions_that_were_answered_are_no_interrupts_any_more() {
+    let ask = |pause: &str| ("human_input_required", json!({"trace_id": "R", "node_id": pause, "pause_id": pause, "prompt": "?"}));
+    let interrupt = |branch: &str| ("parallel_interrupt", json!({"branch_id": branch}));
+    let done = |id: &str| ("step_completed", step(id, id, None));
+    let text = translated(&mut workflow(), &[done("A"), interrupt("b"), ask("B"), done("B"), interrupt("c"), ask("C"), interrupt("d"), ask("D")]);
+    let finished: Value = serde_json::from_str(text.lines().last().expect("an end")).expect("JSON");
+    let ids: Vec<&str> = finished["outcome"]["interrupts"].as_array().expect("interrupts").iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids, ["C", "D"], "{text}");
+    let broken = translated(&mut workflow(), &[ask("A"), done("A")]);
+    assert!(broken.contains("RUN_ERROR") && !broken.contains("interrupts"), "{broken}");
+}
+
 #[test]
 fn a_run_that_goes_on_remembers_state_messages_and_calls() {
     let mut translator = agent();

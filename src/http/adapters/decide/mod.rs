@@ -7,6 +7,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::event::{Pause, PauseReason};
 use crate::model::run::Status;
+use crate::studio::runs::must_fit;
 use crate::studio::{NamedTurn, Standing, Turns};
 
 /// What a post means.
@@ -147,7 +148,14 @@ fn interrupted(interrupts: &[Interrupt], run: &Standing) -> Result<Meaning> {
     for interrupt in interrupts {
         let same = |pause: &&Pause| pause.id.to_string() == interrupt.pause;
         match run.pauses.iter().find(same).filter(|_| run.status.paused()) {
-            Some(pause) => answers.push(answer(interrupt, pause)),
+            Some(pause) => {
+                let answer = answer(interrupt, pause);
+                // Later ones are given when the earlier ones are done: by then it would be too late to refuse them.
+                if let Answer::Resume(body) = &answer {
+                    must_fit(pause, body)?;
+                }
+                answers.push(answer);
+            }
             None if run.pauses.iter().any(|pause| same(&pause)) || run.answered.iter().any(|id| id.to_string() == interrupt.pause) => {
                 return Err(not_open(Some(run), NOT_OPEN));
             }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::End;
 use super::event::{PublishedEvent, as_text};
+use super::pauses::Pauses;
 
 /// The limit of reported sources of one search.
 const SOURCES: usize = 20;
@@ -50,7 +51,7 @@ pub(super) struct Translator {
     calls: HashSet<String>,
     /// Calls that must not be sent to it again.
     decided: HashSet<String>,
-    pauses: Vec<PublishedEvent>,
+    pauses: Pauses,
     /// Where the studio is, for those outside of it.
     place: String,
 }
@@ -79,6 +80,7 @@ impl Translator {
             self.end_block(out);
             self.goes_on = false;
         }
+        self.pauses.hear(published.event);
         match published.event {
             "token" => self.token(&published, out),
             "reasoning" => self.reason(&published, out),
@@ -94,10 +96,7 @@ impl Translator {
             "rag_query" => self.sources(&published, out),
             "source" => self.source(&published, out),
             "file" => self.file(&published, out),
-            "human_input_required" | "tool_approval_required" => {
-                self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
-                self.pauses.push(published);
-            }
+            "human_input_required" | "tool_approval_required" => self.pauses.add(published),
             "tool_approval_resolved" => self.resolved(&published),
             "run_terminal" => {}
             event => {
@@ -217,7 +216,7 @@ impl Translator {
 
     /// A client that continues its message already has the decided calls; only edited ones are sent again.
     fn resolved(&mut self, published: &PublishedEvent) {
-        self.pauses.retain(|open| open.text("pause_id") != published.text("pause_id"));
+        self.pauses.close(published.text("pause_id"));
         if self.message_id.is_some() {
             return;
         }
@@ -230,7 +229,7 @@ impl Translator {
 
     /// Sends the end of the message; nothing follows.
     pub(super) fn close(&mut self, out: &mut Vec<Value>) {
-        let pauses = std::mem::take(&mut self.pauses);
+        let pauses = self.pauses.take();
         match self.end.take() {
             Some(End::Completed(published)) => self.completed(&published, out),
             Some(End::Failed { code, message }) => self.failed(&code, &message, out),

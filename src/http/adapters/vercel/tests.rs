@@ -240,6 +240,14 @@ fn several_open_pauses_are_told_in_order_with_one_end() {
     assert!(text.contains("\"Q\"") && text.contains("\"tool-calls\""), "{text}");
 }
 
+/// A reader of the whole run sees its rests, too.
+#[test]
+fn a_question_that_was_answered_is_not_asked_at_the_end() {
+    let ask = |pause: &str| ("human_input_required", json!({"node_id": pause, "pause_id": pause, "prompt": format!("{pause}?")}));
+    let text = translated(&mut new(), &[ask("A"), ("step_completed", step("human")), ask("B")]);
+    assert!(text.contains("B?") && !text.contains("A?"), "{text}");
+}
+
 #[test]
 fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() {
     let mut translator = Translator { message_id: None, ..new() };
