@@ -230,6 +230,9 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
         if folded.status != Status::Failed {
             return Err(state_error(&folded, format!("the run is {}; only a failed run can be retried", folded.status.as_str())));
         }
+        if queued && folded.created.entity == EntityKind::Agent {
+            return Err(state_error(&folded, "a chat turn has no queue; retry it with its stream"));
+        }
         let back = match again.from_step {
             Some(step) => Some(folded.way_back(step).ok_or_else(|| {
                 Error::field("from_step_id", "this run has no such completed step")
