@@ -340,3 +340,22 @@ async fn calls_that_were_cut_short_are_not_at_work_any_more() {
     assert!(spans.iter().all(|span| span["status"] == "cancelled" && !span["finished_at"].is_null()), "{spans:?}");
     assert_eq!(trace["steps"][0]["error"]["code"], "node_timeout");
 }
+
+#[tokio::test]
+async fn a_child_run_that_waits_for_a_person_does_not_work_and_says_where() {
+    let story = Story::scripted(json!([{"tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}, {"text": "Paid."}]));
+    let agent = story.bench.agent(json!({"name": "Payer", "provider": "script", "model": "m", "tools": [{"ref": "host:pay"}]})).await;
+    let run = story.run(&format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop")).await;
+    let paused = story.trace(&run.id).await;
+    let (head, child) = (&paused["trace"], &paused["children"][0]);
+    for key in ["status", "awaiting_node_id", "awaiting_pause_id"] {
+        assert_eq!(child[key], head[key], "{key} of {child}");
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    story.resume(&run.id, json!({"approval": "approve"})).await;
+    let ended = story.trace(&run.id).await;
+    let child = &ended["children"][0];
+    assert_eq!((&child["status"], &child["awaiting_node_id"], &child["awaiting_pause_id"]), (&json!("completed"), &json!(null), &json!(null)));
+    assert!(child["waiting_ms"].as_u64().unwrap() >= 990 && child["working_ms"].as_u64().unwrap() < 900, "{child}");
+    assert!(child["duration_ms"].as_u64().unwrap() >= 990, "{child}");
+}
