@@ -359,3 +359,20 @@ async fn a_child_run_that_waits_for_a_person_does_not_work_and_says_where() {
     assert!(child["waiting_ms"].as_u64().unwrap() >= 990 && child["working_ms"].as_u64().unwrap() < 900, "{child}");
     assert!(child["duration_ms"].as_u64().unwrap() >= 990, "{child}");
 }
+
+#[tokio::test]
+async fn a_step_is_shown_whole_however_much_was_said_before_it() {
+    let story = Story::scripted(json!([{"text": "Done."}]));
+    let much = "{{input}}".repeat(30);
+    let sketch = format!("start -> llm_1{{provider: script, model: m, prompt: \"{much}\"}} -> llm_2{{provider: script, model: m, prompt: late}} -> stop");
+    // Four bytes each: more than an answer takes in.
+    let run = story.run_with(&sketch, json!({"message": "\u{1f642}".repeat(199_999)})).await;
+    let steps = story.trace(&run.id).await["steps"].clone();
+    let id = |node: &str| steps.as_array().unwrap().iter().find(|step| step["node_id"] == node).unwrap()["id"].as_str().unwrap().to_owned();
+    let (long, late) = (id("llm_1"), id("llm_2"));
+    let long = story.bench.studio.step(&story.bench.scope, &run.id, &long, false).await.unwrap();
+    assert_eq!((&long["spans"][0]["input"], &long["spans"][0]["payloads_omitted"]), (&json!(null), &json!(true)), "it says that there is more");
+    let late = story.bench.studio.step(&story.bench.scope, &run.id, &late, false).await.unwrap();
+    let span = &late["spans"][0];
+    assert_eq!((&span["input"][0]["content"], &span["output"]["content"]), (&json!("late"), &json!("Done.")), "{span}");
+}
