@@ -94,6 +94,10 @@ impl EventStream {
             (Source::Feed(Reading::of(feed)), progress)
         } else {
             let loaded = Box::pin(load::load(world, tenant, run)).await?;
+            // The events of a child run are those of its parent.
+            if let Some(parent) = loaded.row.parent {
+                return Box::pin(Self::open(world, tenant, &parent.to_string(), from, follow)).await;
+            }
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
             let last = reader.last(from.order);
             let status = Status::named(&loaded.row.status).unwrap_or(Status::Failed);
