@@ -11,9 +11,12 @@ pub(crate) const ROUTES: [&str; 11] = [
     "agents", "assets", "knowledge", "knowledge-bases", "mcp", "settings", "templates", "tools", "traces", "usage", "workflows",
 ];
 
-/// What a kind alone cannot say of a value.
+/// What a kind alone cannot say of a value. A value that was refused before has its default in the tree: others are not held against that.
 pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     let text = |pointer: &str| tree.pointer(pointer).and_then(Value::as_str);
+    let holds = |problems: &[(String, String)], path: &str| problems.iter().all(|(refused, _)| refused != path);
+    let overlap_holds = ["rag.chunk_overlap_words", "rag.chunk_max_words"].iter().all(|path| holds(problems, path));
+    let prefix_holds = holds(problems, "route_prefix");
     let mut refuse = |path: &str, why: &str| problems.push((path.to_owned(), why.to_owned()));
     if text("/table_prefix").is_some_and(|prefix| !is_table_prefix(prefix)) {
         refuse("table_prefix", "must match ^[a-z_][a-z0-9_]{0,30}$");
@@ -44,12 +47,12 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
         let Some(prefix) = text(&format!("/{}", path.replace('.', "/"))) else { continue };
         if !is_route_prefix(prefix) {
             refuse(path, &format!("must be {SEGMENTS}"));
-        } else if hides_routes(studio, prefix) {
+        } else if prefix_holds && hides_routes(studio, prefix) {
             refuse(path, "would hide routes of the studio, which are below `route_prefix`; choose another prefix");
         }
     }
     let words = |name: &str| tree.pointer(&format!("/rag/{name}")).and_then(Value::as_u64);
-    if words("chunk_overlap_words") >= words("chunk_max_words") {
+    if overlap_holds && words("chunk_overlap_words") >= words("chunk_max_words") {
         refuse("rag.chunk_overlap_words", "must be less than rag.chunk_max_words");
     }
     for name in tree.pointer("/secrets").and_then(Value::as_object).into_iter().flat_map(|secrets| secrets.keys()) {

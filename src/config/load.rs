@@ -54,9 +54,7 @@ impl Config {
         read_environment(&sources.env, &mut given, &mut problems);
         let origin = with_defaults(&given, &sources.env);
         let tree = nested(&origin);
-        if problems.is_empty() {
-            super::checks::check(&tree, &mut problems);
-        }
+        super::checks::check(&tree, &mut problems);
         if !problems.is_empty() {
             return Err(refused(problems));
         }
@@ -181,8 +179,9 @@ fn providers_checked(key: &Key, value: &Value) -> Result<Value, String> {
         let wrong = |(id, value): (&String, &Value)| {
             ProviderConfig::deserialize_from(value).err().map(|error| format!("of `{id}`: {error}"))
         };
-        if let Some(problem) = value.as_object().and_then(|providers| providers.iter().find_map(wrong)) {
-            return Err(problem);
+        let problems: Vec<String> = value.as_object().into_iter().flatten().filter_map(wrong).collect();
+        if !problems.is_empty() {
+            return Err(problems.join("; "));
         }
     }
     Ok(value.clone())

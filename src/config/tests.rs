@@ -235,6 +235,20 @@ fn all_problems_are_listed_at_once() {
 }
 
 #[test]
+fn what_is_no_value_and_what_cannot_work_is_listed_together() {
+    let shown = refusal(json!({
+        "nope": 1, "timezone": "Mars/Base", "usage": {"currency": "usd", "export": {"route_prefix": "studio/x"}}, "route_prefix": 7,
+        "rag": {"chunk_max_words": "many", "chunk_overlap_words": 300}, "providers": {"a": {"kynd": 1}, "b": {"zzz": 2}, "c": {"credential": "sk-123"}}
+    }));
+    for named in ["`nope`", "`timezone`", "`usage.currency`", "`route_prefix`", "`rag.chunk_max_words`", "of `a`: unknown field `kynd`", "of `b`: unknown field `zzz`"] {
+        assert!(shown.contains(named), "{named}: {shown}");
+    }
+    // What these are held against was refused itself.
+    assert!(!shown.contains("`rag.chunk_overlap_words`") && !shown.contains("`usage.export.route_prefix`"), "{shown}");
+    assert!(refusal(json!({"nope": 1, "providers": {"c": {"credential": "sk-123"}}})).contains("`providers.c.credential`"));
+}
+
+#[test]
 fn values_that_cannot_work_are_refused() {
     for (json, says) in [
         (json!({"table_prefix": "Studio"}), "table_prefix"),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::sse::position::Position;
 use super::{answer, idempotency, sse};
-use crate::engine::{Follow, From};
+use crate::engine::{Follow, From, Order};
 use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::model::event::EntityKind;
@@ -111,6 +111,15 @@ struct Accepted {
     cancel_on_drop: Option<CancelOnDrop>,
 }
 
+impl Accepted {
+    /// The position before the first event of the answer. Answers of earlier builds name it in the order of branches alone.
+    fn after(&self, order: Order) -> u64 {
+        let named = |name: &str| self.accepted_json.get(name).and_then(Value::as_u64);
+        let live = if order == Order::Live { named("after_live") } else { None };
+        live.or_else(|| named("after")).unwrap_or(0)
+    }
+}
+
 impl PendingRequest {
     fn of(call: &Call, act: Act, id: &str, queued: bool) -> Result<Self> {
         let key = idempotency::key_of(&call.headers, act.route(queued), id, &call.body)?;
@@ -176,7 +185,7 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
     let slot = call.studio.stream_slot()?;
     let accepted = pending.accept().await?;
     let run = accepted.accepted_json.get("trace_id").and_then(Value::as_str).unwrap_or_default();
-    let first = accepted.accepted_json.get("after").and_then(Value::as_u64).unwrap_or(0);
+    let first = accepted.after(position.order);
     let fresh = From { order: position.order, after: first };
     let from = if accepted.replayed { position.not_before(first) } else { fresh };
     let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;

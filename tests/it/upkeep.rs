@@ -441,3 +441,18 @@ async fn the_doctor_names_models_that_end_and_those_that_nobody_knows() {
     let found = later(folder.path(), json!({}), ahead + 365 * DAY).doctor(Examination::default()).await;
     assert!(found.0.iter().any(|check| check.name == "models" && check.text.contains("older than 90 days")), "{found:?}");
 }
+
+/// A failed run can be tried again, but it is over; so is what it left open, for its thread.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_of_a_child_of_a_failed_run_keeps_no_thread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([{"tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}]));
+    let agent = story.bench.agent(json!({"name": "Payer", "provider": "script", "model": "m", "tools": [{"ref": "host:pay"}]})).await;
+    let branches = format!("fork_1.a -> agent_1{{agent_id: \"{agent}\"}} -> join_1; fork_1.b -> tool_1{{tool_ref: \"host:fail\"}} -> join_1");
+    let run = story.run(&format!("start -> fork_1 -> join_1 -> stop; {branches}")).await;
+    let trace = story.trace(&run.id).await;
+    assert_eq!((&trace["trace"]["status"], &trace["children"][0]["status"]), (&json!("failed"), &json!("awaiting_tool_approval")));
+    let late = later(folder.path(), json!({"worker": {"in_process": false}, "retention": {"threads_days": 5}}), 6 * DAY);
+    assert_eq!(purgeable(&late, 6 * DAY).await.threads, 1);
+    assert_eq!(purged(&late, 6 * DAY).await.threads, 1);
+}

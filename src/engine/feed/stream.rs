@@ -1,5 +1,6 @@
 //! Owns the stream of a run: frames from the feed of this process, else from the log, from any position, in either order.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,9 @@ enum Source {
 
 struct LogReader {
     telling: Telling,
+    order: Order,
+    /// Frames that the reader has not been given.
+    waiting: VecDeque<Frame>,
     seq: Seq,
     tokens: u64,
 }
@@ -94,8 +98,12 @@ impl EventStream {
             (Source::Feed(Reading::of(feed)), progress)
         } else {
             let loaded = Box::pin(load::load(world, tenant, run)).await?;
-            let reader = LogReader::new(world, &loaded, from.order == Order::Live);
-            let last = reader.last(from.order);
+            // The events of a child run are those of its parent.
+            if let Some(parent) = loaded.row.parent {
+                return Box::pin(Self::open(world, tenant, &parent.to_string(), from, follow)).await;
+            }
+            let reader = LogReader::new(world, &loaded, from.order);
+            let last = reader.last();
             let status = Status::named(&loaded.row.status).unwrap_or(Status::Failed);
             if status.at_rest() && from.after >= last {
                 return Ok(None);
@@ -197,7 +205,7 @@ impl EventStream {
     async fn read_back(&mut self) {
         match load::load(&self.world, &self.tenant, &self.run.to_string()).await {
             Ok(loaded) => {
-                let reader = LogReader::new(&self.world, &loaded, self.from.order == Order::Live);
+                let reader = LogReader::new(&self.world, &loaded, self.from.order);
                 self.source = Source::Log(Box::new(reader));
             }
             Err(error) => {
@@ -210,7 +218,7 @@ impl EventStream {
 
     async fn follow_log(&mut self) {
         let Source::Log(reader) = &mut self.source else { return };
-        let mut found = reader.take(self.from, BATCH);
+        let mut found = reader.take(self.from.after, BATCH);
         if self.follow == Follow::Answer
             && let Some(end) = found.iter().position(Frame::is_terminal)
         {
@@ -219,14 +227,14 @@ impl EventStream {
         if let Some(last) = found.last() {
             self.from.after = last.number();
             let answered = self.follow == Follow::Answer;
-            let rests = last.is_terminal() && (answered || reader.at_rest(self.from));
+            let rests = last.is_terminal() && (answered || reader.at_rest(self.from.after));
             self.ready = found;
             if rests {
                 self.source = Source::Over;
             }
             return;
         }
-        if reader.at_rest(self.from) {
+        if reader.at_rest(self.from.after) {
             self.source = Source::Over;
             return;
         }
@@ -309,39 +317,46 @@ async fn resting(
 }
 
 impl LogReader {
-    fn new(world: &World, loaded: &load::Loaded, live: bool) -> Self {
-        let telling = loaded.telling(world, live);
+    fn new(world: &World, loaded: &load::Loaded, order: Order) -> Self {
+        let telling = loaded.telling(world, order == Order::Live);
         let seq = loaded.entries.last().map_or(0, |entry| entry.seq);
-        Self { telling, seq, tokens: loaded.tokens.last().map_or(0, |tokens| tokens.n) }
+        let mut reader = Self { telling, order, waiting: VecDeque::new(), seq, tokens: loaded.tokens.last().map_or(0, |tokens| tokens.n) };
+        reader.gather();
+        reader
     }
 
-    const fn last(&self, order: Order) -> u64 {
-        match order {
+    const fn last(&self) -> u64 {
+        match self.order {
             Order::Ordered => self.telling.ordered.last,
             Order::Live => self.telling.live.last,
         }
     }
 
-    fn at_rest(&self, from: From) -> bool {
-        self.telling.status().at_rest() && from.after >= self.last(from.order)
+    fn at_rest(&self, after: u64) -> bool {
+        self.telling.status().at_rest() && after >= self.last()
+    }
+
+    /// Takes what was encoded in the reader's order; the other order is for nobody.
+    fn gather(&mut self) {
+        let (wanted, other) = match self.order {
+            Order::Ordered => (&mut self.telling.ordered, &mut self.telling.live),
+            Order::Live => (&mut self.telling.live, &mut self.telling.ordered),
+        };
+        self.waiting.extend(wanted.frames.drain(..));
+        other.frames.clear();
     }
 
     fn tell(&mut self, entries: &[Arc<crate::model::event::Entry>], tokens: &[Arc<crate::model::telling::Tokens>]) {
         load::tell_all(&mut self.telling, entries, tokens);
         self.seq = entries.last().map_or(self.seq, |entry| entry.seq);
         self.tokens = tokens.last().map_or(self.tokens, |tokens| tokens.n);
+        self.gather();
     }
 
-    fn take(&mut self, from: From, most: usize) -> Vec<Frame> {
-        let sink = match from.order {
-            Order::Ordered => &mut self.telling.ordered,
-            Order::Live => &mut self.telling.live,
-        };
-        let start = sink.frames.partition_point(|frame| frame.number() <= from.after);
-        let end = sink.frames.len().min(start + most);
-        let found: Vec<Frame> = sink.frames[start..end].to_vec();
-        sink.frames.drain(..end);
-        found
+    fn take(&mut self, after: u64, most: usize) -> Vec<Frame> {
+        let given = self.waiting.partition_point(|frame| frame.number() <= after);
+        self.waiting.drain(..given);
+        self.waiting.drain(..most.min(self.waiting.len())).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::engine::world::World;
 use crate::model::agent::Definitions;
 use crate::model::event::{CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash};
 use crate::model::hex::hex;
-use crate::model::run::{Call, Child, Run, Status};
+use crate::model::run::{Call, Child, Lane, Run, Status};
 use crate::model::{Id, Timestamp};
 use crate::store::files::attachments::KeptFile;
 use crate::store::log::Append;
@@ -178,6 +178,8 @@ fn journal_child(world: &World, run: &Run, id: Id, child: &Child, journal: &Jour
 
 fn child_row(run: &Run, id: Id, child: &Child, tenant: &Arc<str>, ownership: &Ownership, definitions: &Definitions) -> RunRow {
     let agent = crate::engine::runs::names::agent_of(run, &child.node, definitions);
+    let of_child = |lane: &Lane| lane.step.as_ref().is_some_and(|step| step.child_run == Some(id));
+    let pause = child.paused_at.and_then(|_| run.lanes.values().find(|lane| of_child(lane))?.pause());
     RunRow {
         id,
         tenant: Arc::clone(tenant),
@@ -195,11 +197,11 @@ fn child_row(run: &Run, id: Id, child: &Child, tenant: &Arc<str>, ownership: &Ow
         created_at: child.started_at,
         started_at: Some(child.started_at),
         finished_at: child.finished_at,
-        working_ms: child.finished_at.map_or(0, |end| end.since(child.started_at)),
-        waiting_ms: 0,
-        rested_at: child.finished_at,
-        awaiting_node: None,
-        awaiting_pause: None,
+        working_ms: child.working.over(),
+        waiting_ms: child.waiting_ms,
+        rested_at: child.finished_at.or(child.paused_at),
+        awaiting_node: pause.map(|pause| pause.node.to_string()),
+        awaiting_pause: pause.map(|pause| pause.id),
         error: child.fault.as_ref().map(|fault| error_json(fault, Some(&child.node))),
         head: 0,
         fence: 0,

@@ -106,12 +106,13 @@ fn find_pause<'a>(run: &'a Run, reply: &Reply) -> Result<&'a Pause> {
         return Err(state_error(run, "the run was cancelled; it cannot go on"));
     }
     if let Some(id) = &reply.pause_id {
-        let answered = id.parse().ok().and_then(|id: Id| run.answered.get(&id));
+        let id = id.parse::<Id>().ok();
+        let answered = id.and_then(|id| run.answered.get(&id));
         let node_fits = |node: &str| reply.node_id.as_deref().is_none_or(|wanted| wanted == node);
         if answered.is_some_and(|node| node_fits(node)) {
             return Err(already());
         }
-        let found = open.iter().find(|pause| pause.id.to_string() == *id && node_fits(&pause.node)).copied();
+        let found = open.iter().find(|pause| Some(pause.id) == id && node_fits(&pause.node)).copied();
         return paused(run, found.ok_or_else(|| not_pending(run, &open))?);
     }
     if let Some(node) = &reply.node_id {
@@ -236,6 +237,9 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
         let folded = loaded.fold(again.from_step)?;
         if folded.status != Status::Failed {
             return Err(state_error(&folded, format!("the run is {}; only a failed run can be retried", folded.status.as_str())));
+        }
+        if queued && folded.created.entity == EntityKind::Agent {
+            return Err(state_error(&folded, "a chat turn has no queue; retry it with its stream"));
         }
         let back = match again.from_step {
             Some(step) => Some(folded.way_back(step).ok_or_else(|| {

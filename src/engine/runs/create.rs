@@ -152,7 +152,7 @@ impl Fresh {
 
     fn started(&self) -> Started {
         let run = &self.run;
-        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, after: 0 }
+        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, after: 0, after_live: 0 }
     }
 
     /// One transaction: a queued run, and the stored answer to its idempotency key.

@@ -43,7 +43,7 @@ pub(in crate::engine) async fn go_on(
         tries: 0,
     };
     let mut telling = loaded.telling(world, false);
-    let after = telling.ordered.last;
+    let (after, after_live) = (telling.ordered.last, telling.live.last);
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
     let (seq, at) = (run.head + 1, world.clock.now());
     let passing = Passing::since(&*world.clock, at);
@@ -64,7 +64,7 @@ pub(in crate::engine) async fn go_on(
     let ended: Vec<Id> = ended_children(&run).difference(&before).copied().collect();
     append.outbox = crate::engine::log::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
     let status = if queued { Status::Queued } else { Status::Running };
-    let started = Started { run: run.id, thread: run.created.thread, pause, status, after };
+    let started = Started { run: run.id, thread: run.created.thread, pause, status, after, after_live };
     let kept = key.map(|key| (key.clone(), started.accepted_json()));
     let stands = append.row.standing();
     let chat = run.created.entity == EntityKind::Agent;

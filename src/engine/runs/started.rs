@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::engine::feed::Order;
 use crate::engine::world::World;
 use crate::error::Result;
 use crate::model::Id;
@@ -24,6 +25,8 @@ pub struct Started {
     pub status: Status,
     /// The position before the first event of this answer, in the order of branches.
     pub after: u64,
+    /// The same in live order: a takeover may skip more numbers in one order than in the other.
+    pub after_live: u64,
 }
 
 /// A run that was made, and is being stored.
@@ -59,6 +62,15 @@ impl Started {
     pub fn accepted_json(&self) -> Value {
         json!({
             "trace_id": self.run, "status": self.status.as_str(), "thread_id": self.thread, "pause_id": self.pause, "after": self.after,
+            "after_live": self.after_live,
         })
+    }
+
+    /// The position before the first event of this answer.
+    pub const fn after_in(&self, order: Order) -> u64 {
+        match order {
+            Order::Ordered => self.after,
+            Order::Live => self.after_live,
+        }
     }
 }

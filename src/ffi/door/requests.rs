@@ -165,7 +165,7 @@ impl AnswerForm {
     async fn ready(self, studio: &Studio, started: Started, cancels: bool) -> Result<Ready, Fault> {
         let run = started.run.to_string();
         let cancel_on_leave = studio.fence_here(&run).filter(|_| cancels);
-        let from = From { order: self.order, after: started.after };
+        let from = From { order: self.order, after: started.after_in(self.order) };
         let source = source::events(studio, &self.scope, &run, from).await?;
         Ok(Ready { source, behind: Behind { scope: self.scope, run, cancel_on_leave }, inline: self.inline, slot: self.slot })
     }

@@ -25,6 +25,7 @@ impl Run {
         let Some(step) = lane.and_then(|lane| lane.step.as_deref_mut()) else { return };
         step.reenter = true;
         if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
+            child.go_on(at);
             child.status = Status::Running;
         }
         if let Some(pause) = step.pause.take() {
@@ -80,7 +81,7 @@ impl Run {
     fn cut_left_children(&mut self, at: Timestamp) {
         let kept: HashSet<Id> = self.lanes.values().filter_map(|lane| lane.step.as_ref()?.child_run).collect();
         for (_, child) in self.children.iter_mut().filter(|(id, child)| !child.status.terminal() && !kept.contains(id)) {
-            (child.status, child.finished_at) = (Status::Cancelled, Some(at));
+            child.end(Status::Cancelled, at);
         }
     }
 

@@ -14,6 +14,7 @@ use super::super::node::Node;
 use super::super::plan::{NodeIndex, Plan};
 use super::super::Timestamp;
 use super::lane::{BranchState, Call, Finished, OpenFork, OpenStep};
+use super::working_time::WorkingTime;
 use super::{Child, Run, Status};
 
 impl Run {
@@ -27,10 +28,15 @@ impl Run {
             Event::Retried(retried) => self.retry(retried, entry.at),
             Event::TakenOver { count, worked_ms } => {
                 self.takeovers = *count;
+                let last = self.working.last();
+                self.children_at_work(|child| child.working.stop(last));
                 self.working.take_over(entry.at, *worked_ms);
                 self.reenter();
             }
-            Event::ClockJumped { ahead_ms } => self.working.jumped(*ahead_ms),
+            Event::ClockJumped { ahead_ms } => {
+                self.working.jumped(*ahead_ms);
+                self.children_at_work(|child| child.working.jumped(*ahead_ms));
+            }
             Event::Requeued { delay_ms, .. } => {
                 self.working.stop(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
@@ -94,8 +100,7 @@ impl Run {
             step.fault = Some(fault.code);
             step.fallbacks.failed();
             if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
-                child.status = Status::Failed;
-                child.finished_at = Some(entry.at);
+                child.end(Status::Failed, entry.at);
                 child.fault = Some(fault.clone());
             }
             return;
@@ -103,7 +108,13 @@ impl Run {
         in_step(step, &entry.event);
         if let (Event::Paused(pause), Some(child)) = (&entry.event, step.child_run.and_then(|id| self.children.get_mut(&id)))
         {
-            child.status = paused_as(&pause.reason);
+            child.wait(paused_as(&pause.reason), entry.at);
+        }
+    }
+
+    fn children_at_work(&mut self, mut each: impl FnMut(&mut Child)) {
+        for step in self.lanes.values().filter_map(|lane| lane.step.as_deref()) {
+            step.child_run.and_then(|id| self.children.get_mut(&id)).filter(|child| child.status == Status::Running).into_iter().for_each(&mut each);
         }
     }
 
@@ -125,8 +136,7 @@ impl Run {
         self.finished_at = Some(at);
         let stays = |child: &Child| child.status.terminal() || (status == Status::Failed && child.status.paused());
         for child in self.children.values_mut().filter(|child| !stays(child)) {
-            child.status = status;
-            child.finished_at = Some(at);
+            child.end(status, at);
         }
     }
 
@@ -187,9 +197,12 @@ impl Run {
                 status: Status::Running,
                 started_at: at,
                 finished_at: None,
+                paused_at: None,
+                working: WorkingTime::default(),
+                waiting_ms: 0,
                 fault: None,
             });
-            (child.status, child.finished_at, child.fault) = (Status::Running, None, None);
+            child.work(at);
         }
         if started.resumed
             && let Some(open) = self.lanes.get_mut(&lane).and_then(|lane| lane.step.as_deref_mut())
@@ -220,8 +233,7 @@ impl Run {
         self.takeovers = 0;
         lane.state.apply(&done.change);
         if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
-            child.status = if done.error.is_some() { Status::Failed } else { Status::Completed };
-            child.finished_at = Some(at);
+            child.end(if done.error.is_some() { Status::Failed } else { Status::Completed }, at);
             child.fault.clone_from(&done.error);
         }
         lane.turns.extend(done.turn.clone());

@@ -160,8 +160,40 @@ pub struct Child {
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// When it began to wait for a person.
+    pub paused_at: Option<Timestamp>,
+    /// Execution time, without the waiting for people.
+    pub working: WorkingTime,
+    /// Time that it waited for people.
+    pub waiting_ms: u64,
     /// Why it failed.
     pub fault: Option<Fault>,
+}
+
+impl Child {
+    /// Its step begins, or is entered again.
+    fn work(&mut self, at: Timestamp) {
+        self.go_on(at);
+        self.working.start(at);
+        (self.status, self.finished_at, self.fault) = (Status::Running, None, None);
+    }
+
+    /// It waits for a person.
+    fn wait(&mut self, status: Status, at: Timestamp) {
+        self.working.stop(at);
+        (self.status, self.paused_at) = (status, Some(at));
+    }
+
+    /// The person answered.
+    fn go_on(&mut self, at: Timestamp) {
+        self.waiting_ms += self.paused_at.take().map_or(0, |since| at.since(since));
+    }
+
+    fn end(&mut self, status: Status, at: Timestamp) {
+        self.go_on(at);
+        self.working.stop(at);
+        (self.status, self.finished_at) = (status, Some(at));
+    }
 }
 
 impl Run {

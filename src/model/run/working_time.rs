@@ -33,6 +33,16 @@ impl WorkingTime {
         (self.since, self.ahead) = (None, 0);
     }
 
+    /// Of the stretches that are over.
+    pub const fn over(&self) -> u64 {
+        self.before
+    }
+
+    /// When the last entry was appended.
+    pub const fn last(&self) -> Timestamp {
+        self.last
+    }
+
     /// Another owner goes on. The former one was last known to be at work when it appended the last entry, or when it stored
     /// `stored`; how long nobody drove the run since then does not count.
     pub fn take_over(&mut self, at: Timestamp, stored: Option<u64>) {

@@ -446,7 +446,7 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
 pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
     let removed = tx.execute(
         "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3 AND NOT EXISTS (SELECT 1 FROM #runs r \
-         WHERE r.tenant = $1 AND r.thread = $2 AND r.status NOT IN ('completed', 'failed', 'cancelled'))",
+         WHERE r.tenant = $1 AND r.thread = $2 AND r.parent IS NULL AND r.status NOT IN ('completed', 'failed', 'cancelled'))",
         params![tenant, &thread.text(), before.0],
     )?;
     if removed == 0 { Ok(None) } else { delete(tx, tenant, thread).map(Some) }

@@ -179,7 +179,7 @@ pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &
 fn threads_before(tx: &mut Tx<'_>, before: i64, after: i64, limit: usize) -> Result<Vec<(String, Id, i64)>, StoreError> {
     tx.query(
         "SELECT tenant, id, no FROM #threads t WHERE no > $1 AND updated_at < $2 \
-         AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant AND r.thread = t.id \
+         AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant AND r.thread = t.id AND r.parent IS NULL \
          AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY no LIMIT $3",
         params![after, before, limit as u64],
         |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
@@ -361,7 +361,7 @@ pub fn count(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp) -> Result<Purged
     )?;
     let threads = number(
         "SELECT COUNT(*) FROM #threads t WHERE updated_at < $1 AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant \
-         AND r.thread = t.id AND r.status NOT IN ('completed', 'failed', 'cancelled'))",
+         AND r.thread = t.id AND r.parent IS NULL AND r.status NOT IN ('completed', 'failed', 'cancelled'))",
         limits.threads,
     )?;
     let checkpoints = number("SELECT COUNT(*) FROM #workflow_checkpoints WHERE expires_at <= $1", Some(now.0))?;

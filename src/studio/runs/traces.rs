@@ -55,7 +55,7 @@ impl Studio {
         let child = loaded.row.parent.is_some();
         let folded = loaded.fold(None)?;
         let read = self.read_trace(&loaded, query.snapshots && query.payloads && !child);
-        let texts = if query.messages { self.part_texts(scope, wanted(&read)).await? } else { HashMap::new() };
+        let texts = if query.messages { Some(self.part_texts(scope, wanted(&read.spans)).await?) } else { None };
         let exchange = if child { Some(self.exchange(scope, &loaded, &read).await?) } else { None };
         let (tenant, id) = (Arc::clone(&scope.tenant), loaded.row.id);
         let children = self.world().store.read(move |tx| list::children(tx, &tenant, &id)).await?;
@@ -72,7 +72,7 @@ impl Studio {
             (None, None) => true,
         };
         let native = self.config().observability.native_tracing;
-        let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads, &mut room));
+        let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, texts.as_ref(), query.payloads, &mut room));
         Ok(json!({
             "trace": self.head(&loaded, &folded, query, exchange),
             "steps": steps,
@@ -106,25 +106,26 @@ impl Studio {
         steps.iter().map(show).collect()
     }
 
-    fn span(&self, span: &Span, texts: &HashMap<PartHash, Arc<str>>, payloads: bool, room: &mut usize) -> Value {
+    /// With the texts of its messages, if they were asked for.
+    fn span(&self, span: &Span, texts: Option<&HashMap<PartHash, Arc<str>>>, payloads: bool, room: &mut usize) -> Value {
         let usage = |usage: &Usage| self.usage_fields(usage);
         if !payloads {
             return brief(span.json(None, false, usage));
         }
-        let said = span.kind == "llm" && !texts.is_empty();
+        let said = texts.filter(|_| span.kind == "llm");
         let size: Option<usize> = match said {
-            true => span.prompt.iter().chain(&span.answer).map(|hash| texts.get(hash).map(|text| text.len())).sum(),
-            false => Some(span.payload()),
+            Some(texts) => span.prompt.iter().chain(&span.answer).map(|hash| texts.get(hash).map(|text| text.len())).sum(),
+            None => Some(span.payload()),
         };
         let fits = size.is_some_and(|size| fits(room, size));
-        let parsed = |hash: &PartHash| {
+        let parsed = |texts: &HashMap<PartHash, Arc<str>>, hash: &PartHash| {
             let mut message = texts.get(hash).and_then(|text| serde_json::from_str::<Value>(text).ok())?;
             message.as_object_mut().into_iter().for_each(parts::show_in_trace);
             Some(message)
         };
-        let messages = (said && fits).then(|| {
-            let sent = span.prompt.iter().filter_map(parsed).collect();
-            (Value::Array(sent), span.answer.as_ref().and_then(parsed).unwrap_or_default())
+        let messages = said.filter(|_| fits).map(|texts| {
+            let sent = span.prompt.iter().filter_map(|hash| parsed(texts, hash)).collect();
+            (Value::Array(sent), span.answer.as_ref().and_then(|hash| parsed(texts, hash)).unwrap_or_default())
         });
         with_note(span.json(messages, fits, usage), !fits)
     }
@@ -239,15 +240,15 @@ impl Studio {
     pub async fn step(&self, scope: &Scope, run: &str, step: &str, full: bool) -> Result<Value> {
         let loaded = load(self.world(), &scope.tenant, run).await?;
         let read = self.read_trace(&loaded, true);
-        let texts = self.part_texts(scope, wanted(&read)).await?;
         let found = read.steps.iter().find(|found| found.id.to_string() == step);
         let found = found.ok_or_else(|| Error::not_found("step", step))?;
         let state = found.snapshot.as_ref().map(|state| Value::Object(state.to_json(false)));
         let mut shown = found.json(state, false, true, self.usage_fields(&found.usage));
         let native = self.config().observability.native_tracing;
-        let spans = read.spans.iter().filter(|span| native && span.step == found.id);
+        let spans: Vec<&Span> = read.spans.iter().filter(|span| native && span.step == found.id).collect();
+        let texts = self.part_texts(scope, wanted(spans.iter().copied())).await?;
         let mut room = PAYLOADS;
-        shown["spans"] = spans.map(|span| self.span(span, &texts, true, &mut room)).collect();
+        shown["spans"] = spans.into_iter().map(|span| self.span(span, Some(&texts), true, &mut room)).collect();
         if !full {
             cut_values(&mut shown);
         }
@@ -264,9 +265,9 @@ struct Exchange {
     reply: Option<String>,
 }
 
-/// The parts that the spans of a trace name.
-fn wanted(read: &Trace) -> Vec<PartHash> {
-    read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect()
+/// The parts that spans name.
+fn wanted<'s>(spans: impl IntoIterator<Item = &'s Span>) -> Vec<PartHash> {
+    spans.into_iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect()
 }
 
 /// Whether so many bytes still fit; then the room for them is taken.

@@ -100,3 +100,12 @@ async fn a_human_node_asks_on_every_visit() {
         24 trace_completed status="completed" output={"input":"stop","human_response":"stop"} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
     "#]].assert_eq(&story.resume(&run.id, json!({"message": "stop"})).await);
 }
+
+#[tokio::test]
+async fn a_pause_is_known_by_its_id_in_capitals_too() {
+    let story = Story::plain();
+    let run = story.run("start -> human_1 -> stop").await;
+    let pause = story.trace(&run.id).await["trace"]["awaiting_pause_id"].as_str().expect("a pause").to_uppercase();
+    story.resume(&run.id, json!({"pause_id": pause, "message": "x"})).await;
+    assert_eq!(story.trace(&run.id).await["trace"]["status"], "completed");
+}

@@ -1,9 +1,18 @@
 //! Events as they happen: branches interleaved, own numbers, pauses told at once.
 
-use expect_test::expect;
-use serde_json::json;
-use wfstudio::engine::Order;
+use std::collections::HashSet;
+use std::time::Duration;
 
+use bytes::Bytes;
+use expect_test::expect;
+use http::Request;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use wfstudio::engine::{Follow, From as WithOrder, Order};
+use wfstudio::http::{HostMarks, dispatch};
+
+use crate::support::Bench;
+use crate::support::render::EventFrame;
 use crate::support::story::Story;
 
 #[tokio::test]
@@ -111,4 +120,63 @@ async fn an_answer_is_followed_as_it_happens_from_where_the_run_rested() {
     assert_eq!(told.first(), Some(&"step_started"));
     assert_eq!(told.last(), Some(&"trace_completed"));
     assert!(!stream.was_cut());
+}
+
+async fn post(story: &Story, key: &str, path: &str, body: &Value) -> Vec<u64> {
+    let request = Request::post(path).header("content-type", "application/json").header("idempotency-key", key);
+    let request = request.body(Bytes::from(body.to_string())).expect("a request");
+    let answer = dispatch(&story.bench.studio, request, HostMarks::default()).await;
+    let bytes = answer.into_body().collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    text.lines().filter_map(|line| line.strip_prefix("id: L")?.parse().ok()).collect()
+}
+
+/// Until each of so many nodes has said something.
+async fn spoken(story: &Story, run: &str, nodes: usize) {
+    let from = WithOrder { order: Order::Live, after: 0 };
+    let stream = story.bench.studio.events(&story.bench.scope, run, from, Follow::Tail).await.expect("events");
+    let (mut stream, mut spoke) = (stream.expect("a run at work"), HashSet::new());
+    while spoke.len() < nodes {
+        for frame in stream.next_batch().await.expect("more frames").iter().filter(|frame| frame.event() == "token") {
+            let mut data = Vec::new();
+            frame.write_data(&mut data);
+            let data: Value = serde_json::from_slice(&data).expect("JSON");
+            spoke.insert(data["node_id"].as_str().expect("a node").to_owned());
+        }
+    }
+}
+
+#[test]
+fn an_answer_begins_where_the_run_rested_also_after_streams_were_cut() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = json!({"scripts": {"m": {"replies": [{"chunks": ["a ", "b ", "c "], "delay_ms": 200, "times": 0}]}}});
+    let settings = json!({"runs": {"lease_seconds": 1}, "worker": {"in_process": false}, "providers": {"script": script}});
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let (first, run) = runtime.block_on(async {
+        let story = Story::of(Bench::on_disk(settings.clone(), folder.path()));
+        let sketch = "start -> fork_1 -> join_1 -> stop; fork_1.x -> llm_1{provider: script, model: m, stream: true} -> join_1;
+            fork_1.y -> llm_2{provider: script, model: m, stream: true} -> join_1; fork_1.z -> human_1 -> join_1";
+        let workflow = story.workflow(sketch).await;
+        let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+        spoken(&story, &run, 2).await;
+        (story, run)
+    });
+    // It ends without giving the run back, as a process that is killed.
+    first.bench.studio.stop_runtime(Duration::ZERO);
+    runtime.block_on(async {
+        let story = Story::of(Bench::on_disk(settings, folder.path()));
+        tokio::time::sleep(Duration::from_millis(1200)).await;
+        assert_eq!(story.bench.studio.take_over().await.expect("a studio"), 1);
+        story.settle(&run).await;
+        let rested = story.read(&run, WithOrder { order: Order::Live, after: 0 }, Follow::Tail).await;
+        let last = rested.last().expect("frames").number();
+        let path = format!("/studio/workflows/traces/{run}/resume/stream?order=live");
+        let told = post(&story, "k", &path, &json!({"message": "Ada"})).await;
+        let tail = story.read(&run, WithOrder { order: Order::Live, after: last }, Follow::Tail).await;
+        let wanted: Vec<u64> = tail.iter().filter(|frame| frame.event != "run_terminal").map(EventFrame::number).collect();
+        assert!(!wanted.is_empty());
+        assert_eq!(told, wanted);
+        assert_eq!(post(&story, "k", &path, &json!({"message": "Ada"})).await, wanted, "sent again");
+    });
+    drop(first);
 }

@@ -139,3 +139,18 @@ async fn a_run_that_writes_large_values_waits_for_the_disk() {
     let most = heads.windows(2).map(|pair| pair[1] - pair[0]).max().expect("writes");
     assert!(most < 130, "{heads:?}");
 }
+
+#[tokio::test]
+async fn a_tail_of_a_child_run_tells_its_parent_and_ends_with_it() {
+    let story = Story::plain();
+    let agent = story.bench.agent(json!({"name": "Echo", "provider": "script", "model": "echo"})).await;
+    let sketch = format!("start -> agent_1{{agent_id: \"{agent}\"}} -> tool_1{{tool_ref: \"host:slow\", parameters: {{ms: 300}}}} -> stop");
+    let workflow = story.workflow(&sketch).await;
+    let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    story.calls(1).await;
+    let child = story.trace(&run).await["children"][0]["id"].as_str().expect("a child run").to_owned();
+    let told = tokio::time::timeout(std::time::Duration::from_secs(10), story.read(&child, From::default(), Follow::Tail)).await;
+    let told = told.expect("the end of the tail");
+    assert_eq!(told, story.read(&run, From::default(), Follow::Tail).await);
+    assert_eq!(told, story.read(&child, From::default(), Follow::Tail).await, "at rest");
+}

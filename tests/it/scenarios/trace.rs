@@ -340,3 +340,39 @@ async fn calls_that_were_cut_short_are_not_at_work_any_more() {
     assert!(spans.iter().all(|span| span["status"] == "cancelled" && !span["finished_at"].is_null()), "{spans:?}");
     assert_eq!(trace["steps"][0]["error"]["code"], "node_timeout");
 }
+
+#[tokio::test]
+async fn a_child_run_that_waits_for_a_person_does_not_work_and_says_where() {
+    let story = Story::scripted(json!([{"tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}, {"text": "Paid."}]));
+    let agent = story.bench.agent(json!({"name": "Payer", "provider": "script", "model": "m", "tools": [{"ref": "host:pay"}]})).await;
+    let run = story.run(&format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop")).await;
+    let paused = story.trace(&run.id).await;
+    let (head, child) = (&paused["trace"], &paused["children"][0]);
+    for key in ["status", "awaiting_node_id", "awaiting_pause_id"] {
+        assert_eq!(child[key], head[key], "{key} of {child}");
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    story.resume(&run.id, json!({"approval": "approve"})).await;
+    let ended = story.trace(&run.id).await;
+    let child = &ended["children"][0];
+    assert_eq!((&child["status"], &child["awaiting_node_id"], &child["awaiting_pause_id"]), (&json!("completed"), &json!(null), &json!(null)));
+    assert!(child["waiting_ms"].as_u64().unwrap() >= 990 && child["working_ms"].as_u64().unwrap() < 900, "{child}");
+    assert!(child["duration_ms"].as_u64().unwrap() >= 990, "{child}");
+}
+
+#[tokio::test]
+async fn a_step_is_shown_whole_however_much_was_said_before_it() {
+    let story = Story::scripted(json!([{"text": "Done."}]));
+    let much = "{{input}}".repeat(30);
+    let sketch = format!("start -> llm_1{{provider: script, model: m, prompt: \"{much}\"}} -> llm_2{{provider: script, model: m, prompt: late}} -> stop");
+    // Four bytes each: more than an answer takes in.
+    let run = story.run_with(&sketch, json!({"message": "\u{1f642}".repeat(199_999)})).await;
+    let steps = story.trace(&run.id).await["steps"].clone();
+    let id = |node: &str| steps.as_array().unwrap().iter().find(|step| step["node_id"] == node).unwrap()["id"].as_str().unwrap().to_owned();
+    let (long, late) = (id("llm_1"), id("llm_2"));
+    let long = story.bench.studio.step(&story.bench.scope, &run.id, &long, false).await.unwrap();
+    assert_eq!((&long["spans"][0]["input"], &long["spans"][0]["payloads_omitted"]), (&json!(null), &json!(true)), "it says that there is more");
+    let late = story.bench.studio.step(&story.bench.scope, &run.id, &late, false).await.unwrap();
+    let span = &late["spans"][0];
+    assert_eq!((&span["input"][0]["content"], &span["output"]["content"]), (&json!("late"), &json!("Done.")), "{span}");
+}
