@@ -60,7 +60,8 @@ pub(super) struct Context<'a> {
     pub(super) export_path: Value,
 }
 
-const MANY: u64 = i64::MAX as u64;
+/// Every JSON reader knows such a number exactly, and its milliseconds or bytes are a number too.
+const MANY: u64 = 1 << 53;
 const ANY: Kind = Kind::Count(0, MANY);
 const SOME: Kind = Kind::Count(1, MANY);
 const SMALL: Kind = Kind::Count(1, u32::MAX as u64);

@@ -272,6 +272,8 @@ fn values_that_cannot_work_are_refused() {
         (json!({"providers": {"x": {"credential": "sk-123"}}}), "providers.x.credential"),
         (json!({"async_progress": {"poll_ms": 49}}), "async_progress.poll_ms"),
         (json!({"rag": {"threshold": 1.5}}), "rag.threshold"),
+        (json!({"timeouts": {"run_seconds": (1_u64 << 53) + 1}}), "timeouts.run_seconds"),
+        (json!({"limits": {"stream_buffer_kb": i64::MAX}}), "limits.stream_buffer_kb"),
     ] {
         let shown = refusal(json.clone());
         assert!(shown.contains(&format!("`{says}`")), "{json}: {shown}");

@@ -128,7 +128,7 @@ impl Journal {
         if self.world.keeps_nothing() {
             return self.feed.is_crowded();
         }
-        let bytes = self.world.config.limits.stream_buffer_kb * 1024 / 2 * most / AHEAD;
+        let bytes = (self.world.config.limits.stream_buffer_kb * 1024 / 2).saturating_mul(most) / AHEAD;
         self.unstored.load(Ordering::Relaxed) > most || self.unstored_bytes.load(Ordering::Relaxed) > bytes
     }
 
