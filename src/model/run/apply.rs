@@ -38,6 +38,7 @@ impl Run {
                 self.children_at_work(|child| child.working.jumped(*ahead_ms));
             }
             Event::Requeued { delay_ms, .. } => {
+                self.children_at_work(|child| child.working.stop(entry.at));
                 self.working.stop(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
                 self.status = Status::Queued;
