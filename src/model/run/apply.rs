@@ -28,8 +28,11 @@ impl Run {
             Event::Retried(retried) => self.retry(retried, entry.at),
             Event::TakenOver { count, worked_ms } => {
                 self.takeovers = *count;
+                // As of the run, what the former owner stored of a long step counts.
                 let last = self.working.last();
-                self.children_at_work(|child| child.working.stop(last));
+                let more = worked_ms.unwrap_or(0).saturating_sub(self.working.until(last));
+                let end = Timestamp(last.0.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)));
+                self.children_at_work(|child| child.working.stop(end));
                 self.working.take_over(entry.at, *worked_ms);
                 self.reenter();
             }
