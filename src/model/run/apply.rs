@@ -26,16 +26,7 @@ impl Run {
             Event::Began => self.begin(entry.at),
             Event::Resumed(resumed) => self.resume(resumed, entry.at),
             Event::Retried(retried) => self.retry(retried, entry.at),
-            Event::TakenOver { count, worked_ms } => {
-                self.takeovers = *count;
-                // As of the run, what the former owner stored of a long step counts.
-                let last = self.working.last();
-                let more = worked_ms.unwrap_or(0).saturating_sub(self.working.until(last));
-                let end = Timestamp(last.0.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)));
-                self.children_at_work(|child| child.working.stop(end));
-                self.working.take_over(entry.at, *worked_ms);
-                self.reenter();
-            }
+            Event::TakenOver { count, worked_ms } => self.taken_over(*count, *worked_ms, entry.at),
             Event::ClockJumped { ahead_ms } => {
                 self.working.jumped(*ahead_ms);
                 self.children_at_work(|child| child.working.jumped(*ahead_ms));
@@ -127,6 +118,17 @@ impl Run {
         self.status = Status::Running;
         self.started_at.get_or_insert(at);
         self.working.start(at);
+    }
+
+    fn taken_over(&mut self, count: u32, worked_ms: Option<u64>, at: Timestamp) {
+        self.takeovers = count;
+        // As of the run, what the former owner stored of a long step counts.
+        let last = self.working.last();
+        let more = worked_ms.unwrap_or(0).saturating_sub(self.working.until(last));
+        let end = Timestamp(last.0.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)));
+        self.children_at_work(|child| child.working.stop(end));
+        self.working.take_over(at, worked_ms);
+        self.reenter();
     }
 
     fn rest(&mut self, status: Status, at: Timestamp) {
