@@ -4,9 +4,9 @@
 //! the parent, and no thread is inside SQLite while the process forks.
 
 #[cfg(unix)]
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 #[cfg(unix)]
-use std::sync::Once;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 #[cfg(unix)]
-static WATCHED: Once = Once::new();
+static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// How many forks lie between the first process and this one.
 pub(crate) fn epoch() -> u32 {
@@ -41,6 +41,8 @@ struct ForkState {
 #[cfg(unix)]
 thread_local! {
     static HERITAGE: RefCell<Option<ForkState>> = const { RefCell::new(None) };
+    /// This thread forks: handlers that are registered twice act once.
+    static FORKS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Something of which each process has its own: a child starts with a fresh one and never touches its parent's.
@@ -81,21 +83,26 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
     }
 }
 
-/// Registers the handlers, once per process image.
+/// Registers the handlers. Nobody waits for another thread here: that thread may be the parent's, and never end in this process. So threads that
+/// come at once, and a child that was forked meanwhile, register them again; the handlers bear it.
 pub(crate) fn watch() {
     // Where processes do not fork, there is nothing to observe.
     #[cfg(unix)]
-    WATCHED.call_once(|| {
+    if !WATCHED.load(Ordering::Acquire) {
         // SAFETY: the three are plain functions that never unwind, and `-z nodelete` keeps them in memory for as long as
         // the process lives.
         unsafe {
             libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
         }
-    });
+        WATCHED.store(true, Ordering::Release);
+    }
 }
 
 #[cfg(unix)]
 unsafe extern "C" fn before() {
+    if FORKS.replace(true) {
+        return;
+    }
     gate::prepare(PATIENCE);
     let fork_state = ForkState { engines: process::fork_state(), tickets: ticket::fork_state() };
     drop(HERITAGE.try_with(|kept| kept.replace(Some(fork_state))));
@@ -103,6 +110,9 @@ unsafe extern "C" fn before() {
 
 #[cfg(unix)]
 unsafe extern "C" fn in_parent() {
+    if !FORKS.replace(false) {
+        return;
+    }
     let fork_state = HERITAGE.try_with(|kept| kept.take());
     gate::parent();
     // Whose last reference this is closes, which needs the gate.
@@ -111,6 +121,9 @@ unsafe extern "C" fn in_parent() {
 
 #[cfg(unix)]
 unsafe extern "C" fn in_child() {
+    if !FORKS.replace(false) {
+        return;
+    }
     EPOCH.fetch_add(1, Ordering::Relaxed);
     gate::child();
     let fork_state = HERITAGE.try_with(|kept| kept.take()).ok().flatten();

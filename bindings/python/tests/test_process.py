@@ -284,7 +284,7 @@ import json, os, sys, threading, time
 before = set(sys.modules)
 import wfstudio
 
-heavy = {"asyncio", "concurrent.futures", "dataclasses", "inspect", "logging", "pathlib", "typing"} & (set(sys.modules) - before)
+heavy = {"asyncio", "dataclasses", "inspect", "pathlib", "typing"} & (set(sys.modules) - before)
 studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
 from concurrent.futures import ThreadPoolExecutor
 
@@ -307,6 +307,39 @@ def test_the_import_loads_little_and_a_pool_that_was_loaded_later_does_not_hold_
     assert told == "[]", "modules that most hosts have loaded anyway, and others do not need"
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
+
+
+FORKS = """
+import os, threading, time
+import wfstudio
+
+def opened():
+    return wfstudio.Studio(environment="local", database={"path": ":memory:"})
+
+thread = threading.Thread(target=opened)
+thread.start()
+time.sleep(float(os.environ["AFTER"]))
+child = os.fork()
+if child == 0:
+    opened()
+    os._exit(0)
+until = time.monotonic() + 20
+ended = 0
+while not ended and time.monotonic() < until:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    time.sleep(0.01)
+if not ended:
+    os.kill(child, 9)
+thread.join()
+print(status if ended else "the child hangs", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("after", [0, 0.005, 0.01, 0.02, 0.04])
+def test_a_child_opens_a_studio_also_when_another_thread_was_opening_the_first_one(program, after):
+    process, told = program(FORKS, AFTER=str(after))
+    assert told == "0", process.stderr.read()
 
 
 LATE = """

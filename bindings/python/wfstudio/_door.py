@@ -9,6 +9,7 @@ from collections import deque
 from . import _functions as f
 from . import _generated as g
 from ._errors import Failed
+from ._process import load
 from ._waiter import Waiter
 
 abi_version, shutdown_all = f.abi_version, f.shutdown
@@ -38,11 +39,13 @@ class StudioEngine:
     @classmethod
     def open(cls, config):
         """Opens an engine with a configuration in JSON (may be empty)."""
+        load()
         return cls(f.engine_open(config)).adopted()
 
     @classmethod
     def shared(cls, name, config):
         """The engine of that name in this process, opened by whoever asks first."""
+        load()
         return cls(f.engine_shared(name, config)).adopted()
 
     def adopted(self):

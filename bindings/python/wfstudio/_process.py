@@ -1,7 +1,9 @@
-"""Owns what a process does to those who live in it: locks after a fork, and the end of the interpreter."""
+"""Owns what a process does to those who live in it: locks and imports at a fork, and the end of the interpreter."""
 
 import atexit
+import concurrent.futures.thread  # noqa: F401  (what it and logging do at a fork and at the end has to be registered before ours)
 import contextlib
+import importlib
 import os
 import threading
 import weakref
@@ -24,13 +26,29 @@ class Lock:
         return self._lock
 
 
+_LATER = ("asyncio", "inspect", "platform", __package__ + "._schema")
+_loading, _loaded = threading.RLock(), set()
+
+
+def load():
+    """Imports what the first engine or host needs, and the import of the package does not. A fork waits for it: a module that another thread had begun to
+    import would stay locked in the child."""
+    for name in _LATER:
+        if name not in _loaded:
+            with _loading:
+                importlib.import_module(name)
+            _loaded.add(name)
+
+
 def _forked():
+    global _loading
+    _loading = threading.RLock()
     for lock in _locks:
         lock._free()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=lambda: _loading.acquire(), after_in_parent=lambda: _loading.release(), after_in_child=_forked)
 
 
 _ends = set()
@@ -42,8 +60,5 @@ def at_end(function):
     if function in _ends:
         return
     with contextlib.suppress(RuntimeError):
-        # What was registered last ends first, so the pools have to be there before.
-        import concurrent.futures.thread  # noqa: F401
-
         getattr(threading, "_register_atexit", atexit.register)(function)
     _ends.add(function)

@@ -9,7 +9,7 @@ import weakref
 
 from . import _generated as g
 from ._errors import StudioError
-from ._process import Lock
+from ._process import Lock, load
 from ._threads import Threads
 
 _current = contextvars.ContextVar("wfstudio_call")
@@ -56,6 +56,7 @@ class Host:
     """
 
     def __init__(self, schemas=None, classes=None, workers=8):
+        load()
         self._tools, self._declared, self._answers, self._changed = {}, {}, {}, []
         self._schemas = schemas or {}
         self._classes = classes or {}  # definitions by class name; ``Studio.register`` takes classes
