@@ -302,11 +302,13 @@ private:
 // An answer that still comes: pieces of bytes. Destroying it closes the stream.
 class Stream {
 public:
-    Stream(studio_stream *handle, std::shared_ptr<detail::Host> host) : handle_(handle), host_(std::move(host)) {}
-    Stream(Stream &&other) noexcept : handle_(other.handle_.exchange(nullptr)), host_(std::move(other.host_)) {}
+    // Without a handle nothing comes any more.
+    Stream(studio_stream *handle, std::shared_ptr<detail::Host> host) : handle_(handle), host_(std::move(host)), empty_(handle == nullptr) {}
+    Stream(Stream &&other) noexcept : handle_(other.handle_.exchange(nullptr)), host_(std::move(other.host_)), empty_(other.empty_) {}
     Stream &operator=(Stream &&other) noexcept {
         other.handle_ = handle_.exchange(other.handle_);
         std::swap(host_, other.host_);
+        std::swap(empty_, other.empty_);
         return *this;
     }
     ~Stream() { close(); }
@@ -317,6 +319,7 @@ public:
     };
     // The next piece. Calls to the host that the stream brings are answered meanwhile.
     Piece next(std::int32_t timeout_ms = -1) {
+        if (empty_) return {STUDIO_END, {}};
         detail::Buffer out;
         while (true) {
             studio_stream *handle = handle_;
@@ -328,7 +331,9 @@ public:
         }
     }
     // Cancels the run; the stream goes on and tells its end. From any thread.
-    void cancel() { detail::check(studio_stream_cancel(handle_)); }
+    void cancel() {
+        if (!empty_) detail::check(studio_stream_cancel(handle_));
+    }
     // Stops listening; a reader on another thread is woken.
     void close() {
         if (studio_stream *handle = handle_.exchange(nullptr)) studio_stream_close(handle);
@@ -338,6 +343,7 @@ public:
 private:
     std::atomic<studio_stream *> handle_;
     std::shared_ptr<detail::Host> host_;
+    bool empty_;
 };
 
 struct Event {
@@ -434,8 +440,7 @@ struct Request {
 // An HTTP answer whose body may still come.
 class Response {
 public:
-    // Without a handle the head has all of the body.
-    Response(Stream stream, std::string_view head) : stream_(std::move(stream)), whole_(stream_.handle() == nullptr) {
+    Response(Stream stream, std::string_view head) : stream_(std::move(stream)) {
         status = std::atoi(std::string(json::member(head, "status").value_or("500")).c_str());
         for (auto pair : json::items(json::member(head, "headers").value_or("[]"))) {
             auto both = json::items(pair);
@@ -451,7 +456,6 @@ public:
     Stream::Piece next(std::int32_t timeout_ms = -1) {
         if (!first_.empty()) return {STUDIO_OK, std::exchange(first_, {})};
         while (true) {
-            if (whole_) return {STUDIO_END, {}};
             auto piece = stream_.next(timeout_ms);
             if (piece.code != STUDIO_OK || !piece.bytes.empty()) return piece;
         }
@@ -467,7 +471,6 @@ public:
 private:
     Stream stream_;
     std::string first_;
-    bool whole_;
 };
 
 // An open engine; destroying it closes it.

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <strings.h>
 
 #include <cctype>
@@ -124,8 +125,14 @@ public:
         here.sin_family = AF_INET;
         here.sin_port = htons(port);
         here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        // Requests are worked on by the threads of their connections: those of musl are small.
+        std::size_t stack = 0;
+        pthread_attr_t usual;
+        if (pthread_attr_init(&usual) == 0) pthread_attr_getstacksize(&usual, &stack), pthread_attr_destroy(&usual);
+        stack = std::max<std::size_t>(stack, 1024 * 1024);
         daemon_ = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, answered, this, MHD_OPTION_SOCK_ADDR, &here,
-                                   MHD_OPTION_URI_LOG_CALLBACK, arrived, nullptr, MHD_OPTION_NOTIFY_COMPLETED, done, nullptr, MHD_OPTION_END);
+                                   MHD_OPTION_URI_LOG_CALLBACK, arrived, nullptr, MHD_OPTION_NOTIFY_COMPLETED, done, nullptr,
+                                   MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_END);
         if (daemon_ == nullptr) throw std::runtime_error("the server cannot listen on port " + std::to_string(port));
     }
     Server(const Server &) = delete;

@@ -162,6 +162,8 @@ static void mounts() {
     request.user = R"({"id":"7"})";
     auto page = engine.http(request);
     CHECK(page.status == 200 && page.text().find("\"echo\"") != std::string::npos && !page.headers.empty());
+    CHECK(page.stream().next(0).code == STUDIO_END);
+    page.stream().cancel();
     request.gate = false;
     CHECK(engine.http(request).status == 403);
     request.gate = true;

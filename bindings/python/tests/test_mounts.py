@@ -1,6 +1,7 @@
 """Owns proof that the mounts carry everything: pages, JSON, streams, uploads, refusals, a client that leaves."""
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -192,6 +193,34 @@ def test_work_for_a_client_ends_with_it(why):
     told, tasks = asyncio.run(main())
     assert (told, tasks) == ({"the request is cancelled": "cancelled", "the work fails": "ZeroDivisionError"}.get(why, "NoneType"), 1)
     assert ended == [why] and heard == []
+
+
+@pytest.mark.parametrize("why", ["the work fails at its end", "the task has let a cancel pass before"])
+def test_a_client_that_leaves_is_no_failure_of_its_request(why):
+    async def work():
+        try:
+            await asyncio.sleep(20)
+        finally:
+            if why == "the work fails at its end":
+                raise OSError("nobody is there")
+
+    async def receive():
+        await asyncio.sleep(0.02)
+        return {"type": "http.disconnect"}
+
+    async def request():
+        if why == "the task has let a cancel pass before":
+            asyncio.current_task().cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(20)
+        await asgi._while_here(work(), receive)
+
+    async def main():
+        task = asyncio.ensure_future(request())
+        await asyncio.wait([task])
+        return "cancelled" if task.cancelled() else task.exception()
+
+    assert asyncio.run(main()) is None
 
 
 def test_a_body_is_read_only_as_far_as_it_is_taken(opened):

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import typing
 import urllib.error
 import urllib.request
 
@@ -21,6 +22,7 @@ from servers import free_port
 APPLICATION = """
 import os
 import time
+import typing
 from flask import Flask
 from wfstudio import Studio
 
@@ -323,3 +325,8 @@ def test_a_studio_opens_while_the_interpreter_ends(program):
     process, told = program(LATE)
     assert told == "ok", process.stderr.read()
     assert process.wait(30) == 0
+
+
+def test_annotations_of_a_run_can_be_read():
+    for function in (wfstudio.Studio.run, wfstudio.Studio.resume):
+        assert typing.get_type_hints(function)["return"] is wfstudio.Events

@@ -124,16 +124,19 @@ async def _while_here(work, receive):
             pass
 
     def gone(ended):
-        working.cancel()
+        nonlocal went
+        went = working.cancel()
         ended.cancelled() or ended.exception()  # it is heard, whatever it was
 
+    went, cancels = False, getattr(asyncio.current_task(), "cancelling", int)  # Python 3.11 counts them
+    before = cancels()
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
     leaving.add_done_callback(gone)
     try:
         await working  # cancelled with this request, and awaited then too
-    except asyncio.CancelledError:
-        # Whoever cancels this request is told so, also when its client leaves meanwhile.
-        if not leaving.done() or getattr(asyncio.current_task(), "cancelling", int)():
+    except (asyncio.CancelledError, Exception):
+        # How the work ends for a client that has gone is told to nobody. Whoever cancels this request meanwhile is told so.
+        if not went or cancels() > before:
             raise
     finally:
         # Its end is not waited for: that takes two more turns of the loop for each request.

@@ -161,11 +161,11 @@ class Studio:
         """Starts the workers of this process without asking for anything: an engine that is only opened takes no run until its first call."""
         self.call(g.OP_START)
 
-    def run(self, **request: "typing.Any") -> Events:
+    def run(self, **request: object) -> Events:
         """Runs ``workflow=`` or ``agent=`` and gives its events."""
         return self._events(g.START_RUN, request)
 
-    def resume(self, trace_id: str, **answer: "typing.Any") -> Events:
+    def resume(self, trace_id: str, **answer: object) -> Events:
         """Answers a pause and gives the events that follow."""
         return self._events(g.START_RESUME, {"trace_id": trace_id, **answer})
 
@@ -177,11 +177,11 @@ class Studio:
             stream = opened.engine.run(text) if op == g.START_RUN else opened.engine.resume(text)
         return Events(Reader(stream))
 
-    def arun(self, **request: "typing.Any") -> "typing.AsyncIterator[RunEvent]":
+    def arun(self, **request: object) -> "typing.AsyncIterator[RunEvent]":
         """Runs ``workflow=`` or ``agent=`` and gives its events, for ``async for``."""
         return self._aevents(g.START_RUN, request)
 
-    def aresume(self, trace_id: str, **answer: "typing.Any") -> "typing.AsyncIterator[RunEvent]":
+    def aresume(self, trace_id: str, **answer: object) -> "typing.AsyncIterator[RunEvent]":
         """Answers a pause and gives the events that follow, for ``async for``."""
         return self._aevents(g.START_RESUME, {"trace_id": trace_id, **answer})
 

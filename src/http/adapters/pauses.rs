@@ -8,12 +8,21 @@ pub(super) struct Pauses {
     open: Vec<PublishedEvent>,
     /// The run went on since.
     went_on: bool,
+    /// The number of the event before.
+    last: u64,
 }
 
 impl Pauses {
-    /// Takes note of the next event: what is told between two rests says that the run went on.
-    pub(super) fn hear(&mut self, event: &str) {
-        self.went_on |= !matches!(event, "parallel_interrupt" | "human_input_required" | "tool_approval_required" | "run_terminal");
+    /// Takes note of the next event: what is told between two rests says that the run went on. So does a number that is left out: the end of a
+    /// rest has it, and no frame may follow before the next rest.
+    pub(super) fn hear(&mut self, next: &PublishedEvent) {
+        let skips = next.number > self.last.saturating_add(1);
+        self.last = next.number;
+        self.went_on |= match next.event {
+            "run_terminal" => false,
+            "parallel_interrupt" | "human_input_required" | "tool_approval_required" => skips,
+            _ => true,
+        };
     }
 
     /// One more that is open. The first one after the run went on begins the list anew.

@@ -26,18 +26,13 @@ impl Run {
             Event::Began => self.begin(entry.at),
             Event::Resumed(resumed) => self.resume(resumed, entry.at),
             Event::Retried(retried) => self.retry(retried, entry.at),
-            Event::TakenOver { count, worked_ms } => {
-                self.takeovers = *count;
-                let last = self.working.last();
-                self.children_at_work(|child| child.working.stop(last));
-                self.working.take_over(entry.at, *worked_ms);
-                self.reenter();
-            }
+            Event::TakenOver { count, worked_ms } => self.taken_over(*count, *worked_ms, entry.at),
             Event::ClockJumped { ahead_ms } => {
                 self.working.jumped(*ahead_ms);
                 self.children_at_work(|child| child.working.jumped(*ahead_ms));
             }
             Event::Requeued { delay_ms, .. } => {
+                self.children_at_work(|child| child.working.stop(entry.at));
                 self.working.stop(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
                 self.status = Status::Queued;
@@ -123,6 +118,17 @@ impl Run {
         self.status = Status::Running;
         self.started_at.get_or_insert(at);
         self.working.start(at);
+    }
+
+    fn taken_over(&mut self, count: u32, worked_ms: Option<u64>, at: Timestamp) {
+        self.takeovers = count;
+        // As of the run, what the former owner stored of a long step counts.
+        let last = self.working.last();
+        let more = worked_ms.unwrap_or(0).saturating_sub(self.working.until(last));
+        let end = Timestamp(last.0.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)));
+        self.children_at_work(|child| child.working.stop(end));
+        self.working.take_over(at, worked_ms);
+        self.reenter();
     }
 
     fn rest(&mut self, status: Status, at: Timestamp) {

@@ -34,13 +34,34 @@ module WfStudio
       to_h.fetch(key.is_a?(Integer) ? MEMBERS.fetch(key) : key)
     end
 
+    # As `[]`, and deeper.
+    def dig(key, *keys)
+      keys.empty? ? self[key] : self[key]&.dig(*keys)
+    end
+
     def to_a
       [name, data, id]
     end
     alias deconstruct to_a
 
-    def to_h
-      { name: name, data: data, id: id }
+    def to_h(&block)
+      { name: name, data: data, id: id }.to_h(&block)
+    end
+
+    # What Rails writes as JSON.
+    def as_json(*options)
+      to_h.as_json(*options)
+    end
+
+    # What YAML writes.
+    def encode_with(coder)
+      coder.map = to_h.transform_keys(&:to_s)
+    end
+
+    # A frozen event can read nothing later.
+    def freeze
+      to_a
+      super
     end
 
     def deconstruct_keys(_names)
@@ -50,7 +71,10 @@ module WfStudio
     def ==(other)
       other.is_a?(Event) && to_a == other.to_a
     end
-    alias eql? ==
+
+    def eql?(other)
+      other.is_a?(Event) && to_a.eql?(other.to_a)
+    end
 
     def hash
       to_a.hash
@@ -59,5 +83,6 @@ module WfStudio
     def inspect
       "#<#{self.class} name=#{name.inspect}, data=#{data.inspect}, id=#{id.inspect}>"
     end
+    alias to_s inspect
   end
 end

@@ -84,7 +84,7 @@ impl Translator {
         if published.begins_again(std::mem::replace(&mut self.last, published.number)) {
             self.end_turn(out);
         }
-        self.pauses.hear(published.event);
+        self.pauses.hear(&published);
         match published.event {
             "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": published.data()})),
             "trace_started" => {

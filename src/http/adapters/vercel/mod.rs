@@ -80,7 +80,7 @@ impl Translator {
             self.end_block(out);
             self.goes_on = false;
         }
-        self.pauses.hear(published.event);
+        self.pauses.hear(&published);
         match published.event {
             "token" => self.token(&published, out),
             "reasoning" => self.reason(&published, out),

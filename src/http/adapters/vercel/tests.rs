@@ -248,6 +248,19 @@ fn a_question_that_was_answered_is_not_asked_at_the_end() {
     assert!(text.contains("B?") && !text.contains("A?"), "{text}");
 }
 
+/// The end of a rest has a number and is not told: a question behind it is one of the next rest.
+#[test]
+fn a_question_of_the_next_rest_takes_the_place_of_the_last_one() {
+    let (mut translator, mut out) = (new(), Vec::new());
+    for (number, pause) in [(1, "A"), (3, "B")] {
+        let question = json!({"node_id": pause, "pause_id": pause, "prompt": format!("{pause}?")});
+        translator.tell(PublishedEvent::made("human_input_required", number, question), &mut out);
+    }
+    translator.close(&mut out);
+    let text: String = out.iter().map(|part| format!("{part}\n")).collect();
+    assert!(text.contains("B?") && !text.contains("A?"), "{text}");
+}
+
 #[test]
 fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() {
     let mut translator = Translator { message_id: None, ..new() };
