@@ -70,5 +70,5 @@ fn must_be_for_all(call: &Call<'_>, command: &str, nothing: &str) -> Result<(), 
     if call.tenant.is_empty() {
         return Ok(());
     }
-    Err(super::usage(format!("`{command}` works on all tenants, `--tenant` is not for it; {nothing}. Leave `--tenant` out to do it for all")))
+    Err(super::usage(format!("`{command}` works on all tenants and takes no `--tenant`; {nothing}. Omit `--tenant` to run it for all tenants")))
 }

@@ -218,7 +218,7 @@ impl Knowledge {
                 return Ok(found);
             }
         }
-        Err(SearchFailure::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
+        Err(SearchFailure::Wrong("knowledge_base_id", "the base was reindexed several times during the search; there is no result; search again".to_owned()))
     }
 
     async fn embed_metered(
