@@ -195,7 +195,7 @@ impl Knowledge {
         match look(least).await {
             // The extension may be removed at any time, or be of a version that does not know what is asked of it.
             Err(error) if asked.load(Ordering::Relaxed) && error != StoreError::Closed => {
-                tracing::warn!(%error, "a search failed; it is tried without pgvector");
+                tracing::warn!(%error, "a search with pgvector failed; it is repeated without pgvector");
                 look(None).await?
             }
             found => found?,
