@@ -60,7 +60,7 @@ pub(super) async fn rest(call: &Call<'_>, arguments: Arguments) -> Outcome {
     must_be_for_all(call, "runs:rest", "nothing was changed")?;
     call.must_find_database("nothing was changed")?;
     let count = call.studio.put_runs_to_rest().await?;
-    call.say(&format!("Put {count} run(s) to rest."));
+    call.say(&format!("Marked {count} run(s)."));
     call.give(&json!({"resting_runs": count}));
     Ok(Exit::Done)
 }
