@@ -91,7 +91,7 @@ const TOPICS: [Topic; 10] = [
         text: "For a database that was copied or restored. Its queued and active runs may have continued in the original database. \
                This command marks them, for all tenants. The next worker then ends each of them as failed and does not continue it. \
                To continue such a run in the copy, retry it. Use the command before any other program opens the copy. \
-               Copies that the operation `backup` made do not need it.",
+               Copies that the operation `backup` made do not need this command.",
         options: &[],
         examples: &["studio --database postgres://studio@host/restored runs:rest"],
     },
