@@ -341,6 +341,6 @@ fn a_backup_says_what_it_holds() {
     assert_eq!(told, json!({"path": path, "attachments": files, "resting_runs": 0}));
     assert!(engine.call("backup", json!({"path": path}).to_string().as_bytes()).is_err_and(|fault| fault.text().contains("exists")));
     let rests = called(&engine, "command", &json!({"args": ["runs:rest"]}));
-    assert_eq!((&rests["exit"], &rests["stdout"]), (&json!(0), &json!("Put 0 run(s) to rest.\n")));
+    assert_eq!((&rests["exit"], &rests["stdout"]), (&json!(0), &json!("Marked 0 run(s).\n")));
     assert!(engine.close(Duration::from_secs(5)).is_ok());
 }
