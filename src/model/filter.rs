@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use super::condition::Numeric;
+
 /// What the metadata must say; all of it must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter(Vec<(String, Operator, Value)>);
@@ -78,7 +80,7 @@ fn equal(one: &Value, other: &Value) -> bool {
 /// Numbers with numbers, texts with texts; nothing else has an order.
 fn compare(one: &Value, other: &Value) -> Option<Ordering> {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        (Value::Number(one), Value::Number(other)) => Numeric::of_number(one).order(Numeric::of_number(other)),
         (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
         _ => None,
     }
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn all_rules_must_hold() {
-        let metadata = json!({"lang": "en", "year": 2024, "price": 1.5, "draft": false});
+        let metadata = json!({"lang": "en", "year": 2024, "price": 1.5, "draft": false, "id": 9_007_199_254_740_993_u64});
         for (filter, wanted) in [
             (json!({}), true),
             (json!({"lang": "en", "year": 2024}), true),
@@ -105,6 +107,9 @@ mod tests {
             (json!({"year": "2024"}), false),
             (json!({"year": {"gte": 2024, "lt": 2025}}), true),
             (json!({"year": {"gt": 2024}}), false),
+            (json!({"id": 9_007_199_254_740_993_u64}), true),
+            (json!({"id": 9_007_199_254_740_992_u64}), false),
+            (json!({"id": {"gt": 9_007_199_254_740_992_u64}}), true),
             (json!({"price": {"lte": 1.5}}), true),
             (json!({"lang": {"in": ["de", "en"]}}), true),
             (json!({"lang": {"in": []}}), false),

@@ -304,6 +304,15 @@ impl BoundTool {
         self.tool.origin().map_or(self.offer.name.as_str(), |origin| origin.name)
     }
 
+    /// It is given once more: a person approves its calls if one of both says so, and what the other fixes is fixed.
+    pub fn join(&mut self, other: Self) {
+        self.require_approval |= other.require_approval;
+        if self.tool.origin().is_some() && self.tool.origin() == other.tool.origin() {
+            let fixed = other.fixed.into_iter().filter(|(key, _)| !self.fixed.contains_key(key)).collect();
+            *self = self.clone().fixing(fixed);
+        }
+    }
+
     /// Fixes arguments: the model no longer sees nor fills them.
     #[must_use]
     pub fn fixing(mut self, fixed: Map<String, Value>) -> Self {

@@ -68,6 +68,7 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
         return Planned { gated: decision.is_some(), ..refuse(call, text) };
     };
     let server = server.or_else(|| bound.server());
+    let call = &as_it_runs(call, bound);
     // What a person decided holds, whether the tool still asks for it or not.
     if let Some(decision) = &decision {
         return decided(call, bound, decision, server);
@@ -78,7 +79,8 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
     if let Some(text) = misfit(bound, &call.arguments) {
         return refuse(call, text);
     }
-    if !tools.is_gated(bound) {
+    // A call that was made is not asked about, whatever its tool wants by now.
+    if !tools.is_gated(bound) || context.is_made(&call.id) {
         return Planned { call: call.clone(), decision: CallDecision::Run(bound), gated: false, server };
     }
     if !can_wait {
@@ -87,12 +89,23 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
     Planned { call: call.clone(), decision: CallDecision::Wait, gated: true, server }
 }
 
+/// What a model says of fixed arguments does not hold, and is shown to nobody.
+fn as_it_runs(call: &ToolCall, bound: &Bound<'_>) -> ToolCall {
+    let mut call = call.clone();
+    if let Value::Object(arguments) = &mut call.arguments {
+        arguments.retain(|key, _| !bound.is_fixed(key));
+    }
+    call
+}
+
 fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision, server: Option<CallServer>) -> Planned<'t, 'a> {
     let mut call = call.clone();
     if let Some(arguments) = &decision.arguments {
         call.arguments.clone_from(arguments);
     }
-    let decision = misfit(bound, &call.arguments).map_or(CallDecision::Run(bound), CallDecision::Refuse);
+    let fixed = call.arguments.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| bound.is_fixed(key));
+    let problem = fixed.map(|key| words::fixed(&call.name, key)).or_else(|| misfit(bound, &call.arguments));
+    let decision = problem.map_or(CallDecision::Run(bound), CallDecision::Refuse);
     Planned { call, decision, gated: true, server }
 }
 

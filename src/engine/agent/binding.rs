@@ -38,6 +38,11 @@ impl Bound<'_> {
         Some(CallServer { id: id.to_owned(), slug: server.to_owned(), tool: name.to_owned() })
     }
 
+    /// Nobody fills in this argument of it.
+    pub(super) fn is_fixed(&self, argument: &str) -> bool {
+        matches!(self, Self::Tool(tool) if tool.fixed.contains_key(argument))
+    }
+
     fn is_of(&self, server: &CallServer) -> bool {
         let Self::Tool(tool) = self else { return false };
         tool.tool.origin().is_some_and(|origin| origin.id == server.id && origin.name == server.tool)
@@ -116,20 +121,37 @@ impl<'a> ToolTable<'a> {
         !self.searches || matches!(bound, Bound::Specialist(_)) || self.always.contains(&bound.offer().name)
     }
 
-    /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
+    /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays. The same tool once more adds its
+    /// conditions to it.
     fn take(&mut self, found: Vec<(BoundTool, bool)>) {
-        let taken = self.bound.iter().map(|bound| bound.offer().name.as_str());
-        let several = names::several(taken.chain(found.iter().map(|(tool, _)| tool.offer.name.as_str())));
+        let several = self.names_of_several(&found);
         for (mut tool, always) in found {
-            if let Some(origin) = tool.tool.origin().filter(|_| several.contains(&tool.offer.name)) {
-                tool.offer.name = names::of_server(origin.server, &tool.offer.name);
+            if let Some(name) = name_with_server(&tool, &several) {
+                tool.offer.name = name;
             }
-            if self.find(&tool.offer.name).is_none() {
-                if always {
-                    self.always.insert(tool.offer.name.clone());
-                }
-                self.bound.push(Bound::Tool(Box::new(tool)));
+            if always {
+                self.always.insert(tool.offer.name.clone());
             }
+            match self.bound.iter_mut().find(|bound| bound.offer().name == tool.offer.name) {
+                None => self.bound.push(Bound::Tool(Box::new(tool))),
+                Some(Bound::Tool(first)) => first.join(tool),
+                Some(Bound::Specialist(_)) => {}
+            }
+        }
+    }
+
+    /// Names that more than one tool has, also once servers' slugs are put before some: no server's tool has the name that another one's is given.
+    fn names_of_several(&self, found: &[(BoundTool, bool)]) -> HashSet<String> {
+        let taken = self.bound.iter().map(|bound| bound.offer().name.as_str());
+        let mut several = names::several(taken.chain(found.iter().map(|(tool, _)| tool.offer.name.as_str())));
+        loop {
+            let given: HashSet<String> = found.iter().filter_map(|(tool, _)| name_with_server(tool, &several)).collect();
+            let clash = |tool: &BoundTool| tool.tool.origin().is_some() && given.contains(&tool.offer.name) && !several.contains(&tool.offer.name);
+            let clashing: Vec<String> = found.iter().filter(|(tool, _)| clash(tool)).map(|(tool, _)| tool.offer.name.clone()).collect();
+            if clashing.is_empty() {
+                return several;
+            }
+            several.extend(clashing);
         }
     }
 
@@ -171,6 +193,12 @@ impl<'a> ToolTable<'a> {
     pub(super) fn can_pause(&self) -> bool {
         self.bound.iter().any(|bound| self.is_gated(bound))
     }
+}
+
+/// The name that a server's tool is given where it shares its own with another one.
+fn name_with_server(tool: &BoundTool, several: &HashSet<String>) -> Option<String> {
+    let origin = tool.tool.origin().filter(|_| several.contains(&tool.offer.name))?;
+    Some(names::of_server(origin.server, &tool.offer.name))
 }
 
 async fn bind(context: &StepContext, reference: &ToolRef) -> Result<Vec<BoundTool>, Fault> {

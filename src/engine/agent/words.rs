@@ -28,6 +28,11 @@ pub(super) fn misfit(tool: &str, problems: &[String]) -> String {
     format!("The arguments do not fit `{tool}`, the call did not run: {}", problems.join("; "))
 }
 
+/// The tool result for a person's arguments that name one that is fixed.
+pub(super) fn fixed(tool: &str, argument: &str) -> String {
+    format!("The call did not run: `{argument}` is fixed for `{tool}` and cannot be given with a call.")
+}
+
 /// The tool result for an unknown tool.
 pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.collect();

@@ -62,6 +62,11 @@ impl StepContext {
         self.open(|step| step.servers.get(call_id).cloned()).flatten()
     }
 
+    /// Whether a call has a result.
+    pub fn is_made(&self, call_id: &str) -> bool {
+        self.done(&format!("tool:{call_id}")).is_some_and(|done| matches!(done.outcome, CallOutcome::Tool(_)))
+    }
+
     /// How far a call without a result came.
     pub fn progress(&self, call_id: &str) -> Progress {
         let key = format!("tool:{call_id}");

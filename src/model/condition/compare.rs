@@ -9,7 +9,7 @@ use super::super::template_text::text_of;
 
 /// A number, whole ones exactly.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Numeric {
+pub(in crate::model) enum Numeric {
     Whole(i128),
     Float(f64),
 }
@@ -24,7 +24,7 @@ impl Numeric {
         }
     }
 
-    fn of_number(number: &Number) -> Self {
+    pub(in crate::model) fn of_number(number: &Number) -> Self {
         let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
         whole.map_or_else(|| Self::Float(number.as_f64().unwrap_or(f64::NAN)), Self::Whole)
     }
@@ -56,7 +56,7 @@ impl Numeric {
         }
     }
 
-    pub(super) fn order(self, other: Self) -> Option<Ordering> {
+    pub(in crate::model) fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(left), Self::Whole(right)) => Some(left.cmp(&right)),
             (Self::Whole(_) | Self::Float(_), Self::Float(_)) | (Self::Float(_), Self::Whole(_)) => {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub(in crate::model) use compare::Numeric;
 pub use operator::{Needs, Operator, VALUE_TYPES};
 pub use parse::{Flaw, FlawKind, KEYS};
 pub use pattern::Budget;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::super::graph::NodeKind;
 use super::super::{Id, Timestamp};
 use super::super::event::{Answer, FaultCode, LaneId, OWN_MODEL, Resumed, Retried};
 use super::lane::{Call, Lane, OpenStep};
@@ -65,6 +66,11 @@ impl Run {
         if !retried.state.is_empty()
             && let Some(lane) = self.lanes.get_mut(&into)
         {
+            let plan = &self.plan;
+            if let Some(step) = lane.step.as_deref_mut().filter(|step| plan.node(step.node).kind == NodeKind::Rag) {
+                // What was found or measured for the question of before says nothing of the one of now.
+                step.calls.retain(|_, call| !matches!(call, Call::Done(_)));
+            }
             merge(lane, &retried.state);
         }
     }

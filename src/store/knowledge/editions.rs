@@ -92,10 +92,15 @@ pub fn alone(tx: &mut Tx<'_>, base: &Id) -> Result<(), StoreError> {
     tx.alone("editions", &base.to_string())
 }
 
-/// The editions that a document is read into: the current one, made when there is none, and the one that is being built.
+/// The editions that a document is read into: the current one, made when there is none, and the one that is being built. One that was begun for
+/// other settings than those of the base is given up.
 pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder, language: &str) -> Result<Vec<Edition>, StoreError> {
     alone(tx, base)?;
-    let mut found = of_base(tx, tenant, base)?;
+    let (mut found, unwanted): (Vec<_>, Vec<_>) =
+        of_base(tx, tenant, base)?.into_iter().partition(|edition| edition.current || edition.serves(embedder, language));
+    for edition in unwanted {
+        close(tx, edition.no)?;
+    }
     let unused = match found.first() {
         Some(first) if first.current => !first.serves(embedder, language) && !readings::any(tx, first.no)?,
         Some(_) | None => false,

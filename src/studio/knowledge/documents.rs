@@ -110,12 +110,17 @@ pub(super) fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, nam
     table::get(tx, tenant, &base.id, &id)?.ok_or_else(missing)
 }
 
-/// Asks for a document to be read into every edition of its base, which is refused when the base was deleted meanwhile.
+/// Asks for a document to be read into every edition of its base, which is refused when the base was deleted meanwhile; one that was changed
+/// meanwhile is read as it is now.
 fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, (config, due): (&Config, Timestamp)) -> Result<(), Refusal> {
-    if !tx.is_file() {
+    let now;
+    let base = if tx.is_file() {
+        base
+    } else {
         editions::alone(tx, &base.id)?;
-        must_find_base(tx, tenant, &base.id.to_string(), config)?;
-    }
+        now = must_find_base(tx, tenant, &base.id.to_string(), config)?;
+        &now
+    };
     for edition in editions::for_writing(tx, tenant, &base.id, &base.embedder, &base.language)? {
         readings::ask(tx, &wanted(tenant, base, document, edition.no, due))?;
     }

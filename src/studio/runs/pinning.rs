@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::model::Id;
 use crate::model::agent::{Agent, Definitions};
 use crate::store::Tx;
 use crate::studio::definitions::catalog::Catalog;
@@ -21,8 +22,10 @@ struct Pins<'a, 't> {
     tenant: &'a str,
     catalog: &'a Catalog,
     pinned: Definitions,
-    /// The names that were looked up, and those of what was found.
+    /// The names that were looked up.
     seen: HashSet<(Resource, String)>,
+    /// What was found.
+    found: HashSet<(Resource, Id)>,
     /// The bytes of what was found.
     bytes: u64,
 }
@@ -38,7 +41,7 @@ pub(in crate::studio) fn pin_agent(tx: &mut Tx<'_>, tenant: &str, catalog: &Cata
 }
 
 fn pin_all(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, used: Vec<Use>) -> Result<Definitions, Refusal> {
-    let mut pins = Pins { tx, tenant, catalog, pinned: Definitions::default(), seen: HashSet::new(), bytes: 0 };
+    let mut pins = Pins { tx, tenant, catalog, pinned: Definitions::default(), seen: HashSet::new(), found: HashSet::new(), bytes: 0 };
     pins.follow(used)?;
     Ok(pins.pinned)
 }
@@ -73,11 +76,9 @@ impl Pins<'_, '_> {
             return Ok(Vec::new());
         }
         let Some(found) = definitions::find(self.tx, self.tenant, self.catalog, resource, name)? else { return Ok(Vec::new()) };
-        let (id, slug) = (found.id.to_string(), found.slug.clone());
-        if self.has(resource, &id) {
+        if !self.found.insert((resource, found.id)) {
             return Ok(Vec::new());
         }
-        self.seen.extend([(resource, id), (resource, slug)]);
         if resource == Resource::Agent {
             let agent = agent_of(&found)?;
             self.weigh(&agent)?;
@@ -103,18 +104,10 @@ impl Pins<'_, '_> {
         );
         Err(Error::field("definitions", text).into())
     }
-
-    fn has(&self, resource: Resource, id: &str) -> bool {
-        match resource {
-            Resource::Agent => self.pinned.agents.contains_key(id),
-            Resource::Tool => self.pinned.tools.contains_key(id),
-            Resource::McpServer => self.pinned.mcp_servers.contains_key(id),
-            Resource::Workflow | Resource::KnowledgeBase => true,
-        }
-    }
 }
 
+/// An id wins over a slug of the same letters.
 fn both<T: Clone>(map: &mut BTreeMap<String, T>, found: &Definition, value: T) {
     map.insert(found.id.to_string(), value.clone());
-    map.insert(found.slug.clone(), value);
+    map.entry(found.slug.clone()).or_insert(value);
 }

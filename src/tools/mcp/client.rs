@@ -1,8 +1,5 @@
 //! Owns the requests that servers may send: questions to a person if the host answers them; sampling and roots are refused.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, ErrorData,
     FormElicitationCapability, Implementation, ProtocolVersion, RequestId,
@@ -13,6 +10,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 
+use super::changes::Changes;
 use super::elicitation::{Asker, Opened, declined};
 use super::server::Ready;
 use super::server_call::{Form, ServerCall};
@@ -20,8 +18,8 @@ use super::server_call::{Form, ServerCall};
 /// Our side of a connection.
 #[derive(Clone)]
 pub(super) struct Client {
-    /// The server said that its tools changed.
-    pub(super) stale: Arc<AtomicBool>,
+    /// What the server said of its tools.
+    pub(super) changes: Changes,
     ready: Ready,
     /// The server learned, when the connection was opened, that it may ask.
     may_be_asked: bool,
@@ -33,8 +31,8 @@ pub(super) const HANDSHAKE: ProtocolVersion = ProtocolVersion::LATEST_WITH_INITI
 pub(super) const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 impl Client {
-    pub(super) fn new(ready: &Ready) -> Self {
-        Self { stale: Arc::default(), ready: ready.clone(), may_be_asked: ready.elicitation.is_answered() }
+    pub(super) fn new(ready: &Ready, changes: Changes) -> Self {
+        Self { changes, ready: ready.clone(), may_be_asked: ready.elicitation.is_answered() }
     }
 
     /// A call begins, and may ask until what this gives is dropped.
@@ -70,7 +68,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.stale.store(true, Ordering::Release);
+        self.changes.add();
     }
 
     async fn create_elicitation(&self, wanted: ElicitRequestParams, context: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {

@@ -1,7 +1,6 @@
 //! Owns one open connection to a server: its list of tools, calls, its end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
@@ -13,6 +12,7 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService,
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::changes::Listening;
 use super::client::Client;
 #[cfg(not(unix))]
 use super::elsewhere::{LastWords, Process};
@@ -20,7 +20,7 @@ use super::elsewhere::{LastWords, Process};
 use super::process::Process;
 #[cfg(unix)]
 use super::program::LastWords;
-use super::server::Ready;
+use super::server::{Ready, ServerAddress};
 use super::server_call::{self, Replied, ServerCall, Underway};
 use super::{web, wire};
 use crate::sync::Mutex;
@@ -72,8 +72,10 @@ pub(super) struct Live {
     pub(super) program: Option<(Arc<Process>, LastWords)>,
     version: String,
     stateless: bool,
-    /// The server reports when its tools change.
-    listens: Arc<AtomicBool>,
+    /// The server says that it reports when its tools change.
+    told: bool,
+    /// It does so over the connection itself.
+    _listening: Option<Listening>,
     client: Client,
     ready: Ready,
     listed: Mutex<Option<Listed>>,
@@ -99,6 +101,10 @@ impl Drop for Request<'_> {
 
 struct Listed {
     tools: Arc<[ServerTool]>,
+    /// When the server was asked.
+    asked: Instant,
+    /// The changes that had come by then.
+    changes: u64,
     /// None: until the server says otherwise.
     until: Option<Instant>,
 }
@@ -112,15 +118,19 @@ impl Live {
         let version = info.as_ref().map(|info| info.protocol_version.clone());
         let told = info.as_ref().and_then(|info| info.capabilities.tools.as_ref()).and_then(|tools| tools.list_changed).unwrap_or(false);
         let stateless = version.as_ref().is_some_and(|version| !version.has_initialize());
+        let client = service.service().clone();
+        // Over streamable HTTP changes come on a stream that the server need not have.
+        let listening = (told && !stateless && !matches!(ready.server_address, ServerAddress::Http(_))).then(|| client.changes.listen());
         let live = Self {
-            client: service.service().clone(),
+            client,
             ready,
             peer,
             service: Mutex::new(Some(service)),
             program,
             version: version.map(|version| version.to_string()).unwrap_or_default(),
             stateless,
-            listens: Arc::new(AtomicBool::new(told && !stateless)),
+            told,
+            _listening: listening,
             listed: Mutex::new(None),
             requests: watch::Sender::new(0),
         };
@@ -132,18 +142,14 @@ impl Live {
 
     /// Without a session, the server reports changes only on request.
     fn subscribe(&self) {
-        let (peer, stale, listens) = (self.peer.clone(), Arc::clone(&self.client.stale), Arc::clone(&self.listens));
+        let (peer, changes) = (self.peer.clone(), self.client.changes.clone());
         tokio::spawn(async move {
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
-            let Ok(mut changes) = peer.listen(filter).await else { return };
-            listens.store(changes.acknowledged().tools_list_changed == Some(true), Ordering::Release);
-            // A change before the request reached the server is not reported.
-            stale.store(true, Ordering::Release);
-            while let Ok(Some(_)) = changes.next().await {
-                stale.store(true, Ordering::Release);
+            let Ok(mut reported) = peer.listen(filter).await else { return };
+            let _listening = (reported.acknowledged().tools_list_changed == Some(true)).then(|| changes.listen());
+            while let Ok(Some(_)) = reported.next().await {
+                changes.add();
             }
-            listens.store(false, Ordering::Release);
-            stale.store(true, Ordering::Release);
         });
     }
 
@@ -159,9 +165,9 @@ impl Live {
 
     /// The tools as they were listed, when that is still true.
     pub(super) fn listed(&self) -> Option<Arc<[ServerTool]>> {
-        let stale = self.client.stale.load(Ordering::Acquire);
+        let changes = self.client.changes.count();
         let listed = self.listed.lock();
-        let true_still = |listed: &&Listed| !stale && listed.until.is_none_or(|until| Instant::now() < until);
+        let true_still = |listed: &&Listed| listed.changes == changes && listed.until.is_none_or(|until| Instant::now() < until);
         listed.as_ref().filter(true_still).map(|listed| Arc::clone(&listed.tools))
     }
 
@@ -178,23 +184,25 @@ impl Live {
         if let Some(tools) = self.listed() {
             return Ok(tools);
         }
-        // A change while it is read makes the list stale again.
-        self.client.stale.store(false, Ordering::Release);
+        // What changes while the list is read, or before changes are reported, may not be in it.
+        let (changes, reported, asked) = (self.client.changes.count(), self.told && self.client.changes.are_reported(), Instant::now());
         let within = super::open::patience(&self.ready);
         let read = tokio::time::timeout(within, self.list()).await;
         let late = || format!("did not list its tools within {} ms", within.as_millis());
         let (tools, ttl) = match read.unwrap_or_else(|_| Err(late())) {
             Ok(read) => read,
-            Err(text) => {
-                self.client.stale.store(true, Ordering::Release);
-                return self.known().filter(|_| !self.is_dead()).ok_or(text);
-            }
+            Err(text) => return self.known().filter(|_| !self.is_dead()).ok_or(text),
         };
-        let life = match (self.listens.load(Ordering::Acquire), ttl) {
+        let life = match (reported, ttl) {
             (true, _) => None,
             (false, ttl) => Some(ttl.unwrap_or(USUALLY_TRUE).min(LONGEST_TRUE)),
         };
-        *self.listed.lock() = Some(Listed { tools: Arc::clone(&tools), until: life.map(|life| Instant::now() + life) });
+        let mut listed = self.listed.lock();
+        // Of lists that were asked for at the same time the one that was asked for last stays.
+        if let Some(later) = listed.as_ref().filter(|listed| listed.asked > asked) {
+            return Ok(Arc::clone(&later.tools));
+        }
+        *listed = Some(Listed { tools: Arc::clone(&tools), asked, changes, until: life.map(|life| Instant::now() + life) });
         Ok(tools)
     }
 

@@ -2,6 +2,7 @@
 
 mod authorization;
 mod bounded;
+mod changes;
 mod client;
 mod content;
 mod elicitation;

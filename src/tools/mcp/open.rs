@@ -8,6 +8,7 @@ use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt
 use rmcp::transport::Transport;
 
 use super::bounded::Bounded;
+use super::changes::Changes;
 use super::client::{Client, HANDSHAKE, STATELESS};
 use super::live::Live;
 #[cfg(not(unix))]
@@ -72,22 +73,23 @@ async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Liv
 }
 
 async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, OpenFailure> {
+    let changes = Changes::default();
     match &ready.server_address {
         ServerAddress::Program(program) => {
             let (wire, process, words) = program::start(program, &ready.hidden).map_err(OpenFailure::plain)?;
             let started = Started(process, words);
-            match greet(wire, ready, beginning).await {
+            match greet(wire, ready, changes, beginning).await {
                 Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone())), ready.clone()).await),
                 Err(failure) => Err(started.blamed(failure).await),
             }
         }
         ServerAddress::Http(address) => {
-            let transport = web::open(address, &ready.elicitation, guard).map_err(OpenFailure::plain)?;
-            Ok(Live::new(greet(transport, ready, beginning).await?, None, ready.clone()).await)
+            let transport = web::open(address, (&ready.elicitation, &changes), guard).map_err(OpenFailure::plain)?;
+            Ok(Live::new(greet(transport, ready, changes, beginning).await?, None, ready.clone()).await)
         }
         ServerAddress::Events(address) => {
             let wire = events::open(address, guard, ready.timeout).await.map_err(OpenFailure::plain)?;
-            Ok(Live::new(greet(wire, ready, beginning).await?, None, ready.clone()).await)
+            Ok(Live::new(greet(wire, ready, changes, beginning).await?, None, ready.clone()).await)
         }
     }
 }
@@ -104,7 +106,7 @@ impl Started {
     }
 }
 
-async fn greet<T>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, OpenFailure>
+async fn greet<T>(transport: T, ready: &Ready, changes: Changes, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, OpenFailure>
 where
     T: Transport<RoleClient> + 'static,
 {
@@ -112,7 +114,7 @@ where
         Beginning::Asking => ClientLifecycleMode::Auto { preferred_versions: vec![STATELESS], legacy_version: Some(HANDSHAKE) },
         Beginning::Handshake => ClientLifecycleMode::Initialize,
     };
-    Client::new(ready).serve_with_lifecycle(Bounded::new(transport), mode).await.map_err(open_failure)
+    Client::new(ready, changes).serve_with_lifecycle(Bounded::new(transport), mode).await.map_err(open_failure)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]

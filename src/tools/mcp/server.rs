@@ -18,6 +18,8 @@ use crate::secrets::masking;
 
 /// How long a call may take where the definition says nothing.
 const TIMEOUT_MS: u64 = 30_000;
+/// What is kept of the text of a failure, which may be the server's.
+const TEXT: usize = 4 << 10;
 
 /// A server as it is defined, by the configuration or in the studio.
 #[derive(Clone, Debug)]
@@ -185,6 +187,7 @@ impl Server {
 
 /// The fault of a server that cannot be used; nothing was done.
 pub(super) fn unavailable(slug: &str, text: &str) -> Fault {
+    let text = &text[..text.floor_char_boundary(TEXT)];
     Fault::new(FaultCode::McpUnavailable, format!("the MCP server `{slug}` {text}"))
 }
 

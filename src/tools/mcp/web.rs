@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::Url;
 use reqwest::redirect::{Attempt, Policy};
@@ -19,6 +20,7 @@ use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use sse_stream::Sse;
 
 use super::authorization::{Authorization, TOKENS};
+use super::changes::Changes;
 use super::elicitation::Elicitation;
 use super::post::Post;
 use super::server::Address;
@@ -97,7 +99,7 @@ pub(super) fn headers(address: &Address) -> Result<HashMap<HeaderName, HeaderVal
 ///
 /// # Errors
 /// The address must not be reached, or no client can be made.
-pub(super) fn open(address: &Address, elicitation: &Elicitation, guard: &Guard) -> Result<WorkerTransport<StreamableHttpClientWorker<Fetch>>, String> {
+pub(super) fn open(address: &Address, (elicitation, changes): (&Elicitation, &Changes), guard: &Guard) -> Result<WorkerTransport<StreamableHttpClientWorker<Fetch>>, String> {
     let (client, url) = client(address, guard)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).max_sse_event_size(MESSAGE_LIMIT);
     config = config.custom_headers(headers(address)?);
@@ -107,7 +109,7 @@ pub(super) fn open(address: &Address, elicitation: &Elicitation, guard: &Guard) 
     if let Some(token) = &address.token {
         config = config.auth_header(&**token);
     }
-    let fetch = Fetch { client, authorization: address.authorization.clone(), elicitation: elicitation.clone() };
+    let fetch = Fetch { client, authorization: address.authorization.clone(), elicitation: elicitation.clone(), changes: changes.clone() };
     Ok(WorkerTransport::spawn(StreamableHttpClientWorker::new(fetch, config)))
 }
 
@@ -117,6 +119,7 @@ pub(super) struct Fetch {
     client: reqwest::Client,
     authorization: Authorization,
     elicitation: Elicitation,
+    changes: Changes,
 }
 
 type Failure = StreamableHttpError<TransportFailure>;
@@ -320,7 +323,10 @@ impl StreamableHttpClient for Fetch {
             let (uri, session, last, headers) = (Arc::clone(&uri), session.clone(), last.clone(), headers.clone());
             self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit)
         });
-        opened.await.map(|events| light(events).boxed())
+        let events = light(opened.await?);
+        // One that goes on behind an event is that of an answer, or what came meanwhile is told again.
+        let mut listening = last.is_none().then(|| self.changes.listen());
+        Ok(events.chain(stream::poll_fn(move |_| Poll::Ready(listening.take().and(None)))).boxed())
     }
 }
 

@@ -35,6 +35,21 @@ async fn other_embeddings_need_a_reindex_and_searches_use_the_old_ones_until_the
 }
 
 #[tokio::test]
+async fn embeddings_that_a_base_does_not_want_any_more_are_not_made() {
+    let bench = bench(json!({"providers": {"broken": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "max_retries": 0}}}));
+    let base = three(&bench).await;
+    let patch = async |body| bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &body, None).await.expect("patched");
+    patch(json!({"embeddings_provider": "broken", "embeddings_model": "m"})).await;
+    bench.studio.reindex_base(&bench.scope, &base).await.expect("asked");
+    assert_eq!(patch(json!({"embeddings_provider": "hash", "embeddings_model": "hash-256"})).await["needs_reindex"], json!(false));
+    let new = bench.add(&base, "new", "Gift cards never expire.").await;
+    assert_eq!((&new["status"], &new["error"]), (&json!("completed"), &json!(null)), "{new}");
+    let listed = bench.studio.documents(&bench.scope, &base, wfstudio::studio::ListQuery::default()).await.expect("a list").data;
+    assert!(listed.len() == 4 && listed.iter().all(|row| row["status"] == "completed"), "{listed:?}");
+    assert_eq!(bench.get_base(&base).await["chunk_count"], json!(4));
+}
+
+#[tokio::test]
 async fn a_document_that_waits_is_pending_though_the_next_embeddings_have_it() {
     let broken = json!({"broken": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "max_retries": 0}});
     let bench = bench(json!({"providers": broken, "worker": {"in_process": false}}));

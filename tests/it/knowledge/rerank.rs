@@ -271,3 +271,23 @@ async fn as_much_of_the_corpus_is_found_as_before_and_more_with_a_reranker() {
     println!("recall@10, hybrid with a reranker: {share:.3}");
     assert!(share >= shares[2] * 1.1, "{share} is not a tenth more than {}", shares[2]);
 }
+
+#[tokio::test]
+async fn another_question_of_a_retry_has_a_vector_and_an_order_of_its_own() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    three(&bench).await;
+    let held = server.gate.lock().await;
+    let rerank = json!({"provider": "jina", "model": "right", "candidates": 1});
+    let data = json!({"knowledge_base_id": "docs", "rerank": rerank, "top_k": 1, "mode": "vector", "timeout_ms": 500});
+    let (told, trace) = run(&bench, data, json!({})).await;
+    assert!(told.contains("node_timeout"), "{told}");
+    drop(held);
+    let run = trace["trace"]["id"].as_str().expect("an id");
+    let retried = bench.retry(run, json!({"state": {"input": "How long does a cat sleep?"}})).await.expect("a retry");
+    let told = bench.events_text(&retried).await;
+    let trace = bench.trace(run).await;
+    let found = &trace["trace"]["output"]["rag_context"];
+    assert_eq!(found["query"], "How long does a cat sleep?", "{told}");
+    assert_eq!(names(&found["results"]), ["cats.txt"], "{told}");
+}

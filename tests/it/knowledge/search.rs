@@ -110,3 +110,18 @@ async fn words_of_what_is_not_searched_hide_nothing() {
     bench.studio.delete_document(&bench.scope, &base, many["id"].as_str().expect("an id")).await.expect("deleted");
     assert_eq!(bench.names(&base, json!({"query": "refund", "mode": "text"})).await, ["one 0.00"], "nobody has removed the words yet");
 }
+
+#[tokio::test]
+async fn numbers_of_any_length_are_told_apart() {
+    let bench = bench(json!({}));
+    let base = bench.base(json!({})).await;
+    let (one, other) = (1_234_567_890_123_456_789_u64, 1_234_567_890_123_456_790_u64);
+    for customer in [one, other] {
+        bench.add_with(&base, json!({"name": customer.to_string(), "text": super::CATS, "metadata": {"customer": customer}})).await;
+    }
+    for rule in [json!(other), json!({"in": [other]}), json!({"gt": one}), json!({"ne": one})] {
+        let found = bench.ask(&base, json!({"query": "cat", "filter": {"customer": rule}})).await;
+        let names: Vec<&str> = found["results"].as_array().expect("results").iter().filter_map(|chunk| chunk["source_name"].as_str()).collect();
+        assert_eq!(names, [other.to_string()], "{rule}");
+    }
+}

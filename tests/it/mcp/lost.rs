@@ -166,3 +166,28 @@ async fn what_a_person_decided_of_a_call_in_doubt_holds_where_its_server_lends_t
         assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 0), "{told}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_server_takes_the_name_that_the_tool_of_another_one_is_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = bench(folder.path(), ("add,b__add", "add"), false, script("b__add", json!({"a": 1, "b": 2})));
+    let workflow = bench.workflow(both()).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    let told = bench.events_text(&started).await;
+    assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (0, 1), "{told}");
+    assert!(told.contains(r#""result":"{\"sum\":3}""#), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_was_made_is_not_asked_about_where_its_tool_needs_approval_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let calls_of_both = || {
+        json!({"replies": [{"tool_calls": [{"name": "add", "arguments": {"a": 1, "b": 2}}]}, {"tool_calls": [{"name": "ask", "arguments": {}}]},
+            {"text": "It said {{tool_result}}"}]})
+    };
+    let (run, _) = waits(bench(folder.path(), ("add", "ask"), false, calls_of_both()), "human_input_required").await;
+    let next = bench(folder.path(), ("add", "ask"), true, calls_of_both());
+    let told = answered(&next, &run, json!({"message": "accept"})).await;
+    assert!(!told.contains("tool_approval_required") && told.contains("trace_completed"), "{told}");
+    assert_eq!((calls(folder.path(), "a"), calls(folder.path(), "b")), (1, 2), "{told}");
+}

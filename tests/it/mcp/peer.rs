@@ -34,7 +34,9 @@ impl Manner {
 /// The server.
 pub struct Peer {
     pub manner: Manner,
-    grown: bool,
+    pub grown: bool,
+    /// How often it was asked for its tools.
+    pub lists: usize,
     /// The only tools that it has; named by the variable `LENDS`.
     lends: Option<String>,
     asked: Vec<Value>,
@@ -46,7 +48,7 @@ pub struct Peer {
 
 impl Peer {
     pub const fn new(manner: Manner) -> Self {
-        Self { manner, grown: false, lends: None, asked: Vec::new(), able: Value::Null, waiting: Vec::new() }
+        Self { manner, grown: false, lists: 0, lends: None, asked: Vec::new(), able: Value::Null, waiting: Vec::new() }
     }
 
     /// What it says to a message; the last of it is the answer.
@@ -68,7 +70,13 @@ impl Peer {
                 result(json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {"name": "peer", "version": "1"}}))
             }
             "ping" if !modern => result(json!({})),
-            "tools/list" => result(json!({"resultType": "complete", "tools": self.tools(), "ttlMs": 0, "cacheScope": "private"})),
+            "tools/list" if self.lends.as_deref() == Some("refused") => {
+                vec![json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": "é".repeat(2 << 20)}})]
+            }
+            "tools/list" => {
+                self.lists += 1;
+                result(json!({"resultType": "complete", "tools": self.tools(), "ttlMs": 0, "cacheScope": "private"}))
+            }
             "tools/call" => self.call(id, params),
             _ => vec![json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": format!("no method {method}")}})],
         }
@@ -80,7 +88,7 @@ impl Peer {
         let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once", "inquire", "flood", "repeat"];
         names.extend(self.grown.then_some("grown"));
         if let Some(lends) = self.lends.as_deref() {
-            names.retain(|name| lends.split(',').any(|one| one == *name));
+            names = lends.split(',').collect();
         }
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()

@@ -195,6 +195,57 @@ async fn a_binding_fixes_arguments_and_a_server_can_ask_for_approval() {
 }
 
 #[tokio::test]
+async fn what_a_person_is_shown_of_fixed_arguments_is_what_runs() {
+    let script = json!({"replies": [{"tool_calls": [{"name": "add", "arguments": {"a": 40, "b": 1}}]}, {"text": "done"}]});
+    let mut server = program("modern", json!({}));
+    server["require_approval"] = json!(true);
+    let bench = bench(&[("peer", server)], script);
+    let node = json!({"mcp_server": "peer", "tool_name": "add", "parameters": {"b": "$number"}});
+    let graph = graph(vec![("a", "agent", agent(json!([]))), ("t", "mcp", node)], &["start > a", "a > stop", "t => a"]);
+    let workflow = bench.workflow(graph).await;
+    for (edited, given) in [(json!({"a": 40, "b": 7}), "`b` is fixed"), (json!({"a": 1}), r#""result":"{\"sum\":3}""#)] {
+        let started = bench.start(&workflow, json!({"message": "go", "state": {"number": 2}})).await;
+        bench.events_text(&started).await;
+        let run = started.run.to_string();
+        let shown = bench.trace(&run).await["trace"]["pauses"][0]["pending_tools"][0].clone();
+        assert_eq!(shown["arguments"], json!({"a": 40}), "what the model said of `b` does not hold");
+        let decision = json!({"call_id": shown["call_id"], "approval": "approve", "arguments": edited});
+        let resumed = bench.resume(&run, json!({"decisions": [decision]})).await.expect("resumed");
+        let told = bench.events_text(&resumed).await;
+        assert!(told.contains(given), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_any_length_is_told_in_short() {
+    let bench = bench(&[("peer", program("modern", json!({"LENDS": "refused"})))], json!({}));
+    let failed = run(&bench, call("peer", "add", json!({}))).await.expect_err("refused");
+    assert!(failed.starts_with("mcp_unavailable: the MCP server `peer` refused the call: éé") && failed.len() < 10_000, "{} bytes", failed.len());
+}
+
+#[tokio::test]
+async fn a_tool_that_an_agent_has_twice_is_gated_and_fixed_by_both() {
+    let script = json!({"replies": [{"tool_calls": [{"name": "peer__add", "arguments": {"a": 40, "b": 1}}]}, {"text": "done"}]});
+    let bench = bench(&[("peer", program("modern", json!({})))], script);
+    let tools = json!([{"ref": "mcp:peer"}, {"ref": "mcp:peer", "only": ["add"], "require_approval": true}]);
+    let stored = json!({"name": "Sums", "provider": "script", "model": "m", "tools": tools});
+    let stored = bench.agent(stored).await;
+    let of_stored = graph(vec![("a", "agent", json!({"agent_id": stored}))], &["start > a", "a > stop"]);
+    let node = json!({"mcp_server": "peer", "tool_name": "add", "parameters": {"b": "$number"}});
+    let bound = vec![("a", "agent", agent(json!([{"ref": "mcp:peer", "require_approval": true}]))), ("t", "mcp", node)];
+    let bound = graph(bound, &["start > a", "a > stop", "t => a"]);
+    for (graph, sum) in [(bound, 42), (of_stored, 41)] {
+        let workflow = bench.workflow(graph).await;
+        let started = bench.start(&workflow, json!({"message": "go", "state": {"number": 2}})).await;
+        let told = bench.events_text(&started).await;
+        assert!(told.contains("tool_approval_required"), "{told}");
+        let resumed = bench.resume(&started.run.to_string(), json!({"approval": "approve"})).await.expect("resumed");
+        let told = bench.events_text(&resumed).await;
+        assert!(told.contains(&format!(r#""result":"{{\"sum\":{sum}}}""#)), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_lends_can_be_narrowed() {
     let mut server = program("modern", json!({}));
     server["only"] = json!(["add", "fail"]);

@@ -22,6 +22,8 @@ pub(super) struct Site {
     /// The token that is accepted.
     pub(super) token: Arc<Mutex<String>>,
     stream: Arc<Mutex<Option<Sender>>>,
+    /// Lists of tools come late, and how many did.
+    late: Arc<Mutex<(bool, usize)>>,
     /// Streams of calls that wait for an answer of the client, by the numbers of the calls.
     open: Arc<Mutex<HashMap<String, Sender>>>,
 }
@@ -29,6 +31,30 @@ pub(super) struct Site {
 type Sender = tokio::sync::mpsc::UnboundedSender<String>;
 
 impl Site {
+    fn has_stream(&self) -> bool {
+        self.stream.lock().expect("a stream").is_some()
+    }
+
+    /// Waits until the client listens for changes.
+    async fn is_heard(&self) {
+        super::support::until("a stream", || self.has_stream()).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+
+    fn reports_a_change(&self) {
+        let change = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+        let stream = self.stream.lock().expect("a stream");
+        stream.as_ref().expect("a stream").send(format!("data: {change}\n\n")).expect("a reader");
+    }
+
+    fn lists(&self) -> usize {
+        self.peer.lock().expect("a peer").lists
+    }
+
+    fn grow(&self) {
+        self.peer.lock().expect("a peer").grown = true;
+    }
+
     fn lets_in(&self, headers: &HeaderMap) -> bool {
         let wanted = format!("Bearer {}", self.token.lock().expect("a token"));
         headers.get("authorization").is_some_and(|given| *given == *wanted)
@@ -48,11 +74,12 @@ fn events(mut receiver: tokio::sync::mpsc::UnboundedReceiver<String>) -> axum::b
 
 pub(super) async fn site(manner: Manner) -> (Site, String) {
     let token = Arc::new(Mutex::new("tok-canary".to_owned()));
-    let (session, seen, stream_of_old, open) = Default::default();
-    let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session, seen, token, stream: stream_of_old, open };
+    let (session, seen, stream_of_old, late, open) = Default::default();
+    let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session, seen, token, stream: stream_of_old, late, open };
     let moved = |to: &'static str| post(move || async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]) });
     let app = axum::Router::new()
         .route("/mcp", post(answer).get(|| async { StatusCode::METHOD_NOT_ALLOWED }))
+        .route("/reports", post(answer).get(report))
         .route("/old", moved("/mcp"))
         .route("/away", moved("http://127.0.0.2:9/mcp"))
         .route("/sse", get(stream))
@@ -101,6 +128,11 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
     if said.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
+    let comes_late = message["method"] == "tools/list" && site.late.lock().expect("a word").0;
+    if comes_late {
+        site.late.lock().expect("a word").1 += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+    }
     let body: String = said.iter().map(|one| format!("data: {one}\n\n")).collect();
     let kind = [("content-type", "text/event-stream"), ("mcp-session-id", session.as_str())];
     if message["method"].is_null() {
@@ -135,6 +167,13 @@ async fn stream(State(site): State<Site>, headers: HeaderMap) -> Response {
     }
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     sender.send("event: endpoint\ndata: /messages?session=1\n\n".to_owned()).expect("a reader");
+    *site.stream.lock().expect("a stream") = Some(sender);
+    ([("content-type", "text/event-stream")], events(receiver)).into_response()
+}
+
+/// The stream of a session, over which changes are reported.
+async fn report(State(site): State<Site>) -> Response {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     *site.stream.lock().expect("a stream") = Some(sender);
     ([("content-type", "text/event-stream")], events(receiver)).into_response()
 }
@@ -211,7 +250,70 @@ async fn a_server_that_was_started_again_is_greeted_again() {
     assert!(calls < 30, "{calls} requests");
     let refused = run(&bench, call("peer", "add", json!({"parameters": {"a": 404, "b": 1}}))).await.expect_err("refused");
     assert!(refused.starts_with("tool_failed") && refused.contains("No valid session"), "{refused}");
-    assert_eq!(site.seen.lock().expect("seen").len(), calls + 2, "the session is known: the call is made once, and a ping");
+    assert_eq!(site.seen.lock().expect("seen").len(), calls + 3, "the session is known: a list, the call once, and a ping");
+}
+
+/// What becomes of a call of a tool that the server has once it has grown: it does not know how to call it.
+async fn grown(bench: &Bench) -> String {
+    run(bench, call("peer", "grown", json!({}))).await.expect_err("no such tool")
+}
+
+const CALLED: &str = "tool_failed: no tool grown";
+
+#[tokio::test]
+async fn a_list_is_asked_for_again_where_no_stream_reports_changes() {
+    let (site, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
+    assert!(grown(&bench).await.starts_with("tool_not_found"));
+    site.grow();
+    assert_eq!(grown(&bench).await, CALLED, "the server says that it reports changes, and has nothing to report them over");
+}
+
+#[tokio::test]
+async fn a_list_holds_as_long_as_changes_are_reported() {
+    let (site, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("peer", at(format!("{address}/reports"), json!({})))], json!({}));
+    let add = || result(&bench, "peer", "add", json!({"a": 1, "b": 2}));
+    add().await;
+    site.is_heard().await;
+    add().await;
+    let lists = site.lists();
+    add().await;
+    assert_eq!(site.lists(), lists, "nothing was reported");
+    // The server is gone for a moment, and with it what it would have reported.
+    site.grow();
+    *site.stream.lock().expect("a stream") = None;
+    for _ in 0..500 {
+        if grown(&bench).await == CALLED {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("{}", grown(&bench).await);
+}
+
+#[tokio::test]
+async fn a_list_that_comes_late_does_not_take_the_place_of_a_newer_one() {
+    let (site, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("peer", at(format!("{address}/reports"), json!({})))], json!({}));
+    let add = || result(&bench, "peer", "add", json!({"a": 1, "b": 2}));
+    add().await;
+    site.is_heard().await;
+    add().await;
+    site.reports_a_change();
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    site.late.lock().expect("a word").0 = true;
+    let newer = async {
+        super::support::until("the first list", || site.late.lock().expect("a word").1 > 0).await;
+        site.late.lock().expect("a word").0 = false;
+        site.grow();
+        site.reports_a_change();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        grown(&bench).await
+    };
+    let (sum, newer) = tokio::join!(add(), newer);
+    assert_eq!((sum, newer.as_str()), (json!({"sum": 3}), CALLED));
+    assert_eq!(grown(&bench).await, CALLED, "the list that was asked for first came last");
 }
 
 #[tokio::test]

@@ -111,6 +111,25 @@ async fn pending(bench: &Bench, run: &str) -> Value {
 }
 
 #[tokio::test]
+async fn a_tool_is_found_by_its_id_though_another_one_has_that_for_a_slug() {
+    let bench = scripted(json!([{"tool_calls": [{"name": "first", "arguments": {}}, {"name": "second", "arguments": {}}]}, {"text": "done"}]));
+    let returns = |name: &str| json!({"name": name, "kind": "builder", "config": {"code": format!("return 'the {name}'")}});
+    let first = super::stored(&bench, returns("first")).await;
+    let mut other = returns("second");
+    other["slug"] = json!(first);
+    let second = super::stored(&bench, other).await;
+    let mut tools = [json!({"ref": format!("tool:{first}")}), json!({"ref": format!("tool:{second}")})];
+    for _ in 0..2 {
+        let workflow = bench.workflow(agent(json!({ "tools": tools }))).await;
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        let told = bench.events_text(&started).await;
+        let gave = |name: &str| told.lines().any(|line| line.contains(" tool_result ") && line.contains(&format!("\"{name}\"")) && line.contains(&format!("the {name}")));
+        assert!(gave("first") && gave("second"), "{told}");
+        tools.reverse();
+    }
+}
+
+#[tokio::test]
 async fn tools_of_the_provider_are_refused_by_those_that_have_none() {
     let bench = scripted(json!([{"text": "never"}]));
     let trace = run(&bench, agent(json!({"tools": [{"ref": "provider:web_search"}]}))).await;
