@@ -326,7 +326,7 @@ test('a client that left before its request came to the studio', async (t) => {
 
 test('an answer that the application ends meanwhile', async (t) => {
   const [pieces, closed] = [[Buffer.from('one'), Buffer.from('two'), undefined], gate()];
-  const stream = { next: async () => ({ bytes: pieces.shift() }), close: closed.open };
+  const stream = { now: () => null, next: async () => ({ bytes: pieces.shift() }), close: closed.open };
   const studio = { http: async () => new HttpAnswer({ status: 200, headers: [] }, stream) };
   const failed = [];
   const server = http.createServer((request, response) => {
