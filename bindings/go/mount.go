@@ -107,7 +107,7 @@ type answerHead struct {
 
 // ask gives the head of the answer, and the stream that has its body.
 func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told answerHead, stream *Stream, err error) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if body == nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return s.askHere(head)
 	}
 	if stream, err = s.begin(doHttp, head, body); err != nil {
