@@ -2,7 +2,7 @@
 
 import { StudioError } from './errors.js';
 import { CODES } from './generated.js';
-import { type Native, type Piece, failure, json, text } from './native.js';
+import { type Native, type Piece, ROOM, failure, json, text } from './native.js';
 import { type Watch, watch } from './watch.js';
 
 const NO_BYTES = new Uint8Array(0);
@@ -103,12 +103,14 @@ export class Engine {
   }
 
   #news(told?: number[]): void {
-    for (let handles = told ?? this.native.ready(this.handle); handles.length > 0; handles = this.native.ready(this.handle)) {
+    let handles: number[];
+    do {
+      handles = told ?? this.native.ready(this.handle);
       for (const handle of handles) {
         if (handle === 0) this.#fetch();
         else this.#waiting.get(handle)?.();
       }
-    }
+    } while (!told && handles.length === ROOM);
   }
 
   #fetch(): void {
@@ -141,11 +143,20 @@ export class Stream {
 
   /** The next piece: a head or whole events; `undefined` at the end and after `close`. */
   async next(): Promise<Piece | undefined> {
+    for (;;) {
+      const piece = this.now();
+      if (piece !== null) return piece;
+      await this.#news();
+    }
+  }
+
+  /** As `next`, without waiting: `null` when it is still to come. */
+  now(): Piece | undefined | null {
     while (this.#open) {
       const piece = this.#engine.native.take('studio_stream_next_batch', this.#handle, 0, 0);
       if (piece.code === CODES.OK || piece.code === CODES.HEAD) return piece;
+      if (piece.code === CODES.TIMEOUT) return null;
       if (piece.code === CODES.HOST_CALL) this.#engine.take(piece.bytes).catch(() => {});
-      else if (piece.code === CODES.TIMEOUT) await this.#news();
       else {
         this.close();
         if (piece.code < 0) throw failure(piece.code, piece.bytes);

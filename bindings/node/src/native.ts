@@ -13,17 +13,18 @@ export interface Piece {
   bytes: Uint8Array;
 }
 
+/** How many streams with news are told at once; after fewer, others ring again. */
+export const ROOM = 64;
 const NOTHING = new Uint8Array(0);
-const BUFFER = koffi.struct({ data: 'void *', len: 'size_t', cap: 'size_t' });
 
 /** The library's functions with JavaScript's values. */
 export class Native {
   readonly functions: Functions;
   /** Those that this thread has open. */
   readonly engines = new Set<number>();
-  /** Buffers of calls that return at once: one is enough for a thread. */
-  readonly #buffer: bigint = koffi.alloc(BUFFER, 1);
-  readonly #handles = new BigUint64Array(64);
+  /** A `studio_buf` (bytes, length, capacity) and other room of calls that return at once: one is enough for a thread. */
+  readonly #buffer = new BigUint64Array(3);
+  readonly #handles = new BigUint64Array(ROOM);
   readonly #count = new BigUint64Array(1);
 
   constructor(functions: Functions) {
@@ -49,10 +50,9 @@ export class Native {
 
   /** As `take`, for a function that makes something: its handle. */
   make(name: Name, ...values: unknown[]): number {
-    const out: [number] = [0];
-    const { code, bytes } = this.take(name, ...values, out);
+    const { code, bytes } = this.take(name, ...values, this.#count);
     if (code < 0) throw failure(code, bytes);
-    return out[0];
+    return Number(this.#count[0]);
   }
 
   /** The streams with news, 0 for calls to the host; none when the engine is gone. */
@@ -69,9 +69,9 @@ export class Native {
   }
 
   #taken(): Uint8Array {
-    const { data, len } = koffi.decode(this.#buffer, BUFFER) as { data: bigint | null; len: number };
-    if (data === null) return NOTHING;
-    const bytes: Uint8Array = len === 0 ? NOTHING : koffi.decode(data, 'uint8_t', len);
+    const [data, length] = this.#buffer as unknown as [bigint, bigint];
+    if (data === 0n) return NOTHING;
+    const bytes = new Uint8Array(koffi.view(data, Number(length))).slice();
     this.functions.studio_buf_free(this.#buffer);
     return bytes;
   }

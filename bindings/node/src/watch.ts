@@ -24,8 +24,9 @@ export function watch(native: Native, engine: number, news: (handles?: number[])
 }
 
 function watched(descriptor: number, news: () => void): Watch {
-  const socket = new Socket({ fd: descriptor, readable: true, writable: false });
-  socket.on('data', news);
+  // What is read says nothing: it goes into one buffer, which nobody looks at.
+  const onread = { buffer: Buffer.alloc(64), callback: () => (news(), true) };
+  const socket = new Socket({ fd: descriptor, readable: true, writable: false, onread });
   // The engine closes its end when it is closed.
   socket.on('error', () => socket.destroy());
   socket.unref();

@@ -237,6 +237,12 @@ test('a web request whose body was read before is told', async (t) => {
   assert.match((await answer.json()).detail, /was read before/);
 });
 
+test('an answer that is there as a whole is sent with its length', async (t) => {
+  const { port } = await served(t, 'http');
+  const told = await raw(port, '/studio/api/settings');
+  assert.deepEqual([told.status, told.headers['content-length']], [200, String(Buffer.byteLength(told.text))]);
+});
+
 test('a closed studio answers 503', async (t) => {
   const { base, studio } = await served(t, 'http');
   assert.equal((await fetch(`${base}/studio/api/settings`)).status, 200);
@@ -326,7 +332,7 @@ test('a client that left before its request came to the studio', async (t) => {
 
 test('an answer that the application ends meanwhile', async (t) => {
   const [pieces, closed] = [[Buffer.from('one'), Buffer.from('two'), undefined], gate()];
-  const stream = { next: async () => ({ bytes: pieces.shift() }), close: closed.open };
+  const stream = { now: () => null, next: async () => ({ bytes: pieces.shift() }), close: closed.open };
   const studio = { http: async () => new HttpAnswer({ status: 200, headers: [] }, stream) };
   const failed = [];
   const server = http.createServer((request, response) => {

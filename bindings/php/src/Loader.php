@@ -12,6 +12,11 @@ final class Loader
     /** The scope of `ffi.preload`. */
     public const SCOPE = 'WFSTUDIO';
 
+    /** What tells where the library is that this process has. */
+    private const KNOWN = 'const char *studio_version(void);
+        typedef struct { const char *file; void *base; const char *name; void *at; } wfstudio_where;
+        int dladdr(const void *, wfstudio_where *);';
+
     /** @var list<string> */
     private array $tried = [];
 
@@ -27,7 +32,7 @@ final class Loader
     public static function standard(): self
     {
         $system = PHP_OS_FAMILY === 'Darwin' ? 'libwfstudio.1.dylib' : 'libwfstudio.so.1';
-        return new self(getenv('WFSTUDIO_LIBRARY') ?: null, dirname(__DIR__) . '/native', $system, self::target());
+        return new self(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder(), $system, self::target());
     }
 
     /** The functions: preloaded, or those of the library that is found. */
@@ -44,7 +49,30 @@ final class Loader
         if (!self::mayLoad()) {
             throw new UnsupportedPlatform(self::barred());
         }
-        return \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
+        $known = self::known(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder());
+        return \FFI::cdef(Abi::FUNCTIONS, $known ?? self::standard()->find());
+    }
+
+    /** The library that an earlier request of this process has looked at: it stays loaded. None if it is neither the one that is named nor in the folder. */
+    public static function known(?string $named, string $folder): ?string
+    {
+        try {
+            $process = \FFI::cdef(self::KNOWN);
+        } catch (\FFI\Exception) {
+            return null;
+        }
+        $where = $process->new('wfstudio_where');
+        if ($process->studio_version() !== Abi::VERSION || $process->dladdr($process->studio_version, \FFI::addr($where)) === 0) {
+            return null;
+        }
+        $file = (string) realpath(\FFI::string($where->file));
+        $wanted = $named === null ? dirname($file, 2) === realpath($folder) : $file === realpath($named);
+        return $wanted ? $file : null;
+    }
+
+    private static function folder(): string
+    {
+        return dirname(__DIR__) . '/native';
     }
 
     /** False where php.ini keeps FFI from this program. */

@@ -7,6 +7,7 @@ declare(strict_types=1);
 use PHPUnit\Framework\TestCase;
 use Studio\Abi;
 use Studio\Loader;
+use Studio\Native;
 use Studio\UnsupportedPlatform;
 
 final class LoaderTest extends TestCase
@@ -108,6 +109,18 @@ final class LoaderTest extends TestCase
         $told = $this->refused($this->loader($second, maps: "$this->folder/maps"));
         self::assertStringContainsString($first, $told);
         self::assertStringContainsString($second, $told);
+    }
+
+    public function testTheLibraryOfThisProcessIsNotLookedForAgainUnlessAnotherIsWanted(): void
+    {
+        Native::library();
+        $library = realpath((string) getenv('WFSTUDIO_LIBRARY'));
+        self::assertSame($library, Loader::known($library, $this->folder));
+        self::assertSame($library, Loader::known(null, dirname($library, 2)));
+        self::assertNull(Loader::known($this->library('other/libwfstudio.so'), dirname($library, 2)));
+        self::assertNull(Loader::known("$this->folder/none.so", $this->folder));
+        self::assertNull(Loader::known(null, $this->folder));
+        self::assertNull(Loader::known(null, "$this->folder/none"));
     }
 
     /** @dataProvider barred */

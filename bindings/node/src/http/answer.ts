@@ -35,7 +35,7 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
   readonly headers: [string, string][];
   readonly bodyLimit: number | undefined;
   readonly #stream: Stream | undefined;
-  readonly #text: string;
+  #text: string;
 
   /** `rest` is the body: a stream or a text. */
   constructor(
@@ -64,6 +64,17 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
 
   get isEvents(): boolean {
     return this.headers.some(([name, value]) => name === 'content-type' && value.startsWith('text/event-stream'));
+  }
+
+  /** The next piece of the body, if it is there: `null` when it is still to come, `undefined` behind the last. */
+  now(): Uint8Array | undefined | null {
+    if (this.#stream) {
+      const piece = this.#stream.now();
+      return piece ? piece.bytes : piece;
+    }
+    const text = this.#text;
+    this.#text = '';
+    return text ? Buffer.from(text) : undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {

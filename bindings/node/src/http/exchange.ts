@@ -38,7 +38,8 @@ export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<Ht
   const told: Record<string, unknown> = {};
   for (const [name, from] of Object.entries(NAMES)) {
     const mark: unknown = marks[from];
-    const said = typeof mark === 'function' ? await mark(request) : mark;
+    let said = typeof mark === 'function' ? mark(request) : mark;
+    if (said instanceof Promise) said = await said;
     // A gate that was asked and says nothing is told as null: then naming a user lets nobody in.
     if (said !== undefined && said !== null) told[name] = said;
     else if (name === 'gate' && typeof mark === 'function') told[name] = null;
@@ -81,6 +82,7 @@ export class BodyConsumed extends Error {
 
 /** Header values travel as latin-1; the studio has UTF-8. Old clients send latin-1, which is taken as it is. */
 export function fromWire(value: string): string {
+  if (ASCII.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   try {
     return utf8.decode(bytes);
@@ -90,9 +92,12 @@ export function fromWire(value: string): string {
 }
 
 export function toWire(value: string): string {
+  if (ASCII.test(value)) return value;
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
+// eslint-disable-next-line no-control-regex
+const ASCII = /^[\0-\x7f]*$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** True for a request that is the studio's, below `root` or the mark of that name. Those of the application are served also when the studio is closed. */

@@ -133,13 +133,12 @@ function misplaced(failed: unknown): HttpAnswer {
 
 async function send(told: HttpAnswer, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.statusCode = told.status;
-  const headers = new Map<string, string[]>();
-  for (const [name, value] of told.headers) headers.set(name, [...(headers.get(name) ?? []), toWire(value)]);
-  for (const [name, values] of headers) {
+  const set = new Set(['vary']);
+  for (const [name, value] of told.headers) {
     // What the application has set before is replaced; only `vary` adds up.
-    const before = name.toLowerCase() === 'vary' ? [response.getHeader(name) ?? []].flat() : [];
-    const all = [...before.map(String), ...values];
-    response.setHeader(name, all.length === 1 ? all[0]! : all);
+    const before = set.has(name) ? response.getHeader(name) : undefined;
+    response.setHeader(name, before === undefined ? toWire(value) : [before, toWire(value)].flat().map(String));
+    set.add(name);
   }
   if (request.method === 'HEAD' || told.status === 204 || told.status === 304) {
     told.close();
@@ -148,7 +147,11 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
   }
   // The client sees that a stream was opened, also while nothing comes.
   if (told.isEvents) response.flushHeaders();
-  for await (const piece of told) {
+  const first = told.isEvents ? null : told.now();
+  const second = first ? told.now() : first;
+  // An answer that is here as a whole is sent at once, with its length.
+  if (second === undefined) return void response.end(response.destroyed || response.writableEnded ? undefined : first);
+  for await (const piece of after([first, second], told)) {
     // The application may have ended it meanwhile.
     if (response.destroyed || response.writableEnded) break;
     const taken = response.write(piece);
@@ -157,6 +160,12 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
     if (!taken) await drained(response);
   }
   response.end();
+}
+
+/** Those pieces, and the others as they come. */
+async function* after(pieces: (Uint8Array | null | undefined)[], told: HttpAnswer): AsyncGenerator<Uint8Array, void> {
+  for (const piece of pieces) if (piece) yield piece;
+  yield* told;
 }
 
 /** Waits until the client has taken what was written, or has gone. */
