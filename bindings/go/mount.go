@@ -75,7 +75,9 @@ func (s *Studio) Handler(marks Marks) http.Handler {
 				s.answer(w, r, first, stream)
 				return
 			}
-			stream.Close()
+			if stream != nil {
+				stream.Close()
+			}
 			delete(head, "expect")
 			if body, err = io.ReadAll(io.LimitReader(r.Body, first.BodyLimit+1)); err != nil {
 				unread(w, err)
@@ -105,6 +107,9 @@ type answerHead struct {
 
 // ask gives the head of the answer, and the stream that has its body.
 func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told answerHead, stream *Stream, err error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return s.askHere(head)
+	}
 	if stream, err = s.begin(doHttp, head, body); err != nil {
 		return told, nil, err
 	}
@@ -121,9 +126,33 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 	return told, stream, err
 }
 
+// askHere has a request that only reads answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.
+func (s *Studio) askHere(head map[string]any) (told answerHead, stream *Stream, err error) {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return told, nil, fmt.Errorf("studio: request: %w", err)
+	}
+	var handle uint64
+	var out buffer
+	code := s.library.http(s.engine, start(text), uintptr(len(text)), nil, 0, &handle, &out)
+	bytes := s.library.take(&out)
+	if code != codeOk {
+		return told, nil, failed(code, bytes)
+	}
+	if handle != 0 {
+		stream = s.stream(handle)
+	}
+	if err = json.Unmarshal(bytes, &told); err != nil && stream != nil {
+		stream.Close()
+	}
+	return told, stream, err
+}
+
 // answer writes head and body. What is there is sent before more is waited for; when the client is gone the stream is closed at once.
 func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead, stream *Stream) {
-	defer stream.Close()
+	if stream != nil {
+		defer stream.Close()
+	}
 	for _, pair := range told.Headers { // what the application has set before is replaced, not repeated; only `Vary` adds up
 		if !strings.EqualFold(pair[0], "Vary") {
 			w.Header().Del(pair[0])
@@ -134,6 +163,9 @@ func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead,
 	}
 	w.WriteHeader(told.Status)
 	_, _ = io.WriteString(w, told.Body)
+	if stream == nil {
+		return
+	}
 	stream.idle = func() { _ = http.NewResponseController(w).Flush() }
 	for {
 		code, bytes, err := stream.next(r.Context())

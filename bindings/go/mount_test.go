@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -94,7 +95,12 @@ func TestTheMountAnswersAsTheLibraryDoes(t *testing.T) {
 
 func TestTheGateIsAskedWhereNoMarkSays(t *testing.T) {
 	s := open_(t, "gate.sqlite")
+	var begun atomic.Int32
 	err := s.Answer(HostGate, func(_ context.Context, call *HostCall) (any, error) {
+		time.Sleep(20 * time.Millisecond) // whoever asks has begun what it begins
+		s.mutex.Lock()
+		begun.Store(int32(len(s.streams)))
+		s.mutex.Unlock()
 		return object{"allow": strings.Contains(string(call.Payload), `"ada"`)}, nil
 	})
 	if err != nil {
@@ -105,6 +111,12 @@ func TestTheGateIsAskedWhereNoMarkSays(t *testing.T) {
 		if answer, text := send(t, server, "GET", "/studio/api/workflows", "", "X-Gate", "", "X-User", user); answer.StatusCode != status {
 			t.Error(user, answer.StatusCode, text)
 		}
+		if begun.Load() != 0 {
+			t.Error("a request that only reads began a stream")
+		}
+	}
+	if send(t, server, "POST", "/studio/api/workflows", "{}", "X-Gate", "", "X-User", "ada"); begun.Load() != 1 {
+		t.Error("a request that writes began no stream")
 	}
 }
 

@@ -158,16 +158,22 @@ func (s *Studio) begin(op string, request any, body []byte) (*Stream, error) {
 		}
 	}
 	name := append([]byte(op), 0)
-	stream := &Stream{studio: s, news: make(chan struct{}, 1)}
+	var handle uint64
 	var out buffer
-	code := s.library.start(s.engine, start(name), start(text), uintptr(len(text)), start(body), uintptr(len(body)), &stream.handle, &out)
+	code := s.library.start(s.engine, start(name), start(text), uintptr(len(text)), start(body), uintptr(len(body)), &handle, &out)
 	if bytes := s.library.take(&out); code != codeOk {
 		return nil, failed(code, bytes)
 	}
+	return s.stream(handle), nil
+}
+
+// stream is one that the library has made.
+func (s *Studio) stream(handle uint64) *Stream {
+	stream := &Stream{studio: s, handle: handle, news: make(chan struct{}, 1)}
 	s.mutex.Lock()
-	s.streams[stream.handle] = stream
+	s.streams[handle] = stream
 	s.mutex.Unlock()
-	return stream, nil
+	return stream
 }
 
 // wait starts the one goroutine that learns which streams have news.
