@@ -144,6 +144,30 @@ class TestMount < StudioTest
     assert_match(/was read before/, mount.call(consumed)[2].join)
   end
 
+  def test_a_request_that_only_reads_begins_no_stream
+    studio.mounts # asked once
+    begun = 0
+    core = studio.send(:core)
+    core.define_singleton_method(:start) { |*told| begun += 1 and super(*told) }
+    assert_equal "200", get("/studio/api/agents").code
+    assert_equal 0, begun
+    post("/studio/api/agents", { name: "one", provider: "script", model: "echo" })
+    assert_equal 2, begun
+  end
+
+  def test_a_fibre_that_asks_lets_others_run
+    require "async"
+    release = Thread::Queue.new
+    studio.answer("gate") { release.pop; { allow: true } }
+    mount = WfStudio::Mount.new(studio, user: USER)
+    order = []
+    Async do |task|
+      task.async { order << mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/studio/api/agents" })[0] }
+      task.async { sleep 0.1; order << :tick; release << true }
+    end
+    assert_equal [:tick, 200], order
+  end
+
   def test_head_and_empty_answers
     assert_match(%r{\AHTTP/1.1 200}, raw("HEAD /studio/workflows HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"))
     id = JSON.parse(post("/studio/api/agents", { name: "gone", provider: "script", model: "echo" }).body)["id"]

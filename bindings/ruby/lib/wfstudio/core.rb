@@ -112,6 +112,16 @@ module WfStudio
       Stream.new(self, handle)
     end
 
+    # Has a request answered on this thread, as far as that goes: no other has to be woken. A body that is text comes with the head.
+    def http(request)
+      wait_for_news
+      handle = FFI::MemoryPointer.new(:uint64)
+      code, head = Native.filled(:studio_http, @engine, *Native.lent(request), nil, 0, handle)
+      raise Error.of(code, head) if code.negative?
+
+      Stream.new(self, handle.read_uint64, head)
+    end
+
     # Answers a call of the engine; false when nobody waits for it any more.
     def complete(call_id, kind, text)
       code = Native.studio_host_complete(@engine, call_id, kind, *Native.lent(text))

@@ -3,15 +3,23 @@
 module WfStudio
   # An answer of the engine. It has one reader, which waits without holding up other threads or fibres.
   class Stream
-    def initialize(core, handle)
+    # `head` is there already where the request was answered at once; without a handle it has all of the answer.
+    def initialize(core, handle, head = nil)
       @core, @handle = core, handle
+      @head = head && JSON.parse(head, max_nesting: false)
+      @text = @head&.delete("body")
+      @ended, @over = handle.zero?, false
+      return if @ended
+
       @mailbox = core.watch(handle)
-      @ended = @over = false
       ObjectSpace.define_finalizer(self, Stream.closing(handle))
     end
 
     # The next piece as `[code, bytes]`; nil at the end.
     def read
+      text, @text = @text, nil
+      return [Native::STUDIO_OK, text] if text
+
       until @ended
         code, bytes = Native.filled(:studio_stream_next_batch, @handle, 0, 0)
         case code
@@ -24,6 +32,8 @@ module WfStudio
 
     # The head of an HTTP answer, or the whole answer of an operation.
     def head
+      return @head if @head
+
       code, bytes = read
       raise Internal, "the answer has no head" unless code == Native::STUDIO_HEAD
 

@@ -3,6 +3,8 @@
 module WfStudio
   # An engine with its tools. It may be opened before a fork and is used in each child without anything else.
   class Studio
+    READS = %w[GET HEAD].freeze
+
     attr_reader :host
 
     # `config` has the keys of the configuration, dotted ones nested. One `name` is one engine in a process.
@@ -68,8 +70,11 @@ module WfStudio
       call(query.key?(:run) ? Ops::USAGE_RUN : Ops::USAGE_QUERY, **query)
     end
 
-    # A request: the head of `studio_http`, and its body. The answer's stream has the head first.
+    # A request: the head of `studio_http`, and its body. The answer's stream has the head first. One that only reads takes this thread, unless other
+    # fibres need it.
     def http(head, body = nil)
+      return core.http(JSON.generate(head)) if READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil?
+
       core.start(Ops::HTTP, JSON.generate(head), body)
     end
 
