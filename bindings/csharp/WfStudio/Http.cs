@@ -32,6 +32,9 @@ namespace WfStudio
         /// <summary>Where the host is reached, if the request does not tell.</summary>
         public string BaseUrl;
 
+        // Nothing is asked of the application meanwhile, whose answer could need the thread that waits.
+        internal bool Reads { get { return (Method == "GET" || Method == "HEAD") && Gate != null; } }
+
         internal Dictionary<string, object> Head()
         {
             var mark = Target.IndexOf('?');
@@ -152,7 +155,7 @@ namespace WfStudio
             try
             {
                 var head = request.Head();
-                if (request.Body == null) return await Ask(head, null, cancel).ConfigureAwait(false);
+                if (request.Body == null) return request.Reads ? Here(head, cancel) : await Ask(head, null, cancel).ConfigureAwait(false);
                 // The engine says first whether the request may come in at all, and how long its body may be.
                 head["expect"] = "100-continue";
                 var first = await Ask(head, null, cancel).ConfigureAwait(false);
@@ -168,6 +171,19 @@ namespace WfStudio
                 var gone = failure.Code == StudioCode.Closed || failure.Code == StudioCode.BadHandle;
                 return gone ? StudioResponse.Problem(503, "Service Unavailable", failure.Message) : StudioResponse.Problem(failure.Status >= 400 ? failure.Status : 400, "Bad Request", failure.Message);
             }
+        }
+
+        // Answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.
+        StudioResponse Here(Dictionary<string, object> head, CancellationToken cancel)
+        {
+            cancel.ThrowIfCancellationRequested();
+            var text = Encoding.UTF8.GetBytes(Json.Write(head));
+            var answer = new Buf();
+            if (Engine.IsClosed) throw StudioException.Closed();
+            var code = Native.Http(Engine, text, (UIntPtr)text.Length, null, UIntPtr.Zero, out var body, ref answer);
+            var told = Encoding.UTF8.GetString(answer.Take(Native));
+            if (code < 0) throw new StudioException(code, told);
+            return new StudioResponse(body == IntPtr.Zero ? null : Known(body), Json.Object(told), cancel);
         }
 
         async Task<StudioResponse> Ask(Dictionary<string, object> head, byte[] body, CancellationToken cancel)

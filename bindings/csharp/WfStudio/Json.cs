@@ -215,13 +215,22 @@ namespace WfStudio
             return items;
         }
 
+        static readonly char[] Ends = { '"', '\\' };
+
         static string Said(string text, ref int at)
         {
-            var said = new StringBuilder();
-            for (at++; at < text.Length && text[at] != '"'; at++)
+            var begin = ++at;
+            var end = text.IndexOfAny(Ends, at);
+            if (end >= 0 && text[end] == '"')
             {
-                if (text[at] != '\\') { said.Append(text[at]); continue; }
-                if (++at >= text.Length) throw Wrong(at);
+                at = end + 1;
+                return text.Substring(begin, end - begin);
+            }
+            var said = new StringBuilder();
+            for (; end >= 0 && text[end] != '"'; end = text.IndexOfAny(Ends, ++at))
+            {
+                said.Append(text, at, end - at);
+                if ((at = end + 1) >= text.Length) throw Wrong(at);
                 var plain = "\"\\/bfnrt".IndexOf(text[at]);
                 if (plain >= 0) said.Append("\"\\/\b\f\n\r\t"[plain]);
                 else if (text[at] == 'u' && at + 4 < text.Length && ushort.TryParse(text.Substring(at + 1, 4), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture, out var code))
@@ -231,7 +240,9 @@ namespace WfStudio
                 }
                 else throw Wrong(at);
             }
-            if (at++ >= text.Length) throw Wrong(at);
+            if (end < 0) throw Wrong(text.Length);
+            said.Append(text, at, end - at);
+            at = end + 1;
             return said.ToString();
         }
     }

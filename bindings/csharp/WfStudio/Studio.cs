@@ -148,6 +148,11 @@ namespace WfStudio
             var code = Native.Start(Engine, name, (UIntPtr)text.Length == UIntPtr.Zero ? null : text, (UIntPtr)text.Length, body, (UIntPtr)(body == null ? 0 : body.Length), out var handle, ref problem);
             var told = problem.Take(Native);
             if (code < 0) throw new StudioException(code, Encoding.UTF8.GetString(told));
+            return Known(handle);
+        }
+
+        StudioStream Known(IntPtr handle)
+        {
             var stream = new StudioStream(this, new StreamHandle(Native, handle), ended.Token);
             lock (streams) streams[stream.Number] = new WeakReference<StudioStream>(stream);
             return stream;

@@ -426,6 +426,11 @@ static class Tests
                 catch (WebException failure) { answer = (HttpWebResponse)failure.Response; }
                 using (answer) return Tuple.Create((int)answer.StatusCode, new StreamReader(answer.GetResponseStream()).ReadToEnd());
             };
+            foreach (var said in new[] { true, false })
+            {
+                var request = new StudioRequest { Target = "/studio/api/workflows", Gate = said ? true : (bool?)null };
+                using (studio.HttpAsync(request).GetAwaiter().GetResult()) Check(studio.Listening == (said ? 0 : 1), "a request that only reads begins no stream, unless somebody has to be asked");
+            }
             var listed = ask("GET", "/studio/api/workflows", null, "open");
             Check(listed.Item1 == 200 && listed.Item2.Contains("\"echo\""), listed.ToString());
             Check(ask("GET", "/studio/api/workflows", null, "shut").Item1 == 403, "403");
