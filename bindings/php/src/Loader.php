@@ -12,6 +12,11 @@ final class Loader
     /** The scope of `ffi.preload`. */
     public const SCOPE = 'WFSTUDIO';
 
+    /** What tells where the library is that this process has. */
+    private const KNOWN = 'const char *studio_version(void);
+        typedef struct { const char *file; void *base; const char *name; void *at; } wfstudio_where;
+        int dladdr(const void *, wfstudio_where *);';
+
     /** @var list<string> */
     private array $tried = [];
 
@@ -69,8 +74,9 @@ final class Loader
     /** The path or name to open, after it was opened and looked at. */
     public function find(): string
     {
-        if ($this->named !== null) {
-            return $this->required($this->named);
+        $known = $this->known();
+        if ($known !== null || $this->named !== null) {
+            return $known ?? $this->required($this->named);
         }
         return $this->bundled() ?? $this->installed() ?? throw $this->refusal();
     }
@@ -93,6 +99,27 @@ final class Loader
         }
     }
 
+    /** The library that an earlier request of this process has looked at: it stays loaded. None if another one is to be used. */
+    private function known(): ?string
+    {
+        try {
+            $process = \FFI::cdef(self::KNOWN);
+        } catch (\FFI\Exception) {
+            return null;
+        }
+        $where = $process->new('wfstudio_where');
+        if ($process->studio_version() !== Abi::VERSION || $process->dladdr($process->studio_version, \FFI::addr($where)) === 0) {
+            return null;
+        }
+        $file = realpath(\FFI::string($where->file));
+        return $file !== false && $file === realpath($this->named ?? $this->bundle()) ? $file : null;
+    }
+
+    private function bundle(): string
+    {
+        return "$this->folder/$this->target/libwfstudio." . (PHP_OS_FAMILY === 'Darwin' ? 'dylib' : 'so');
+    }
+
     private function required(string $path): string
     {
         if (!str_starts_with($path, '/')) {
@@ -106,7 +133,7 @@ final class Loader
 
     private function bundled(): ?string
     {
-        $path = "$this->folder/$this->target/libwfstudio." . (PHP_OS_FAMILY === 'Darwin' ? 'dylib' : 'so');
+        $path = $this->bundle();
         if (!is_file($path)) {
             $this->tried[] = "$path: there is no such file";
             return null;

@@ -34,6 +34,14 @@ final class Native
         self::check($code, 'this is no declaration of a host: a call has another name, or a tool is told wrongly');
     }
 
+    /** The answer of an operation that calls nothing of the host. */
+    public static function call(int $engine, string $operation): string
+    {
+        [$code, $bytes] = self::filled('studio_call', $engine, $operation, '{}', 2);
+        self::check($code, $bytes);
+        return $bytes;
+    }
+
     /** Begins an operation and gives its stream. */
     public static function start(int $engine, string $operation, string $request, string $body = ''): int
     {

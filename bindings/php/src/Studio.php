@@ -131,7 +131,7 @@ final class Studio
     /** @return list<string> where requests of the studio begin, such as `/studio` */
     public function mounts(): array
     {
-        return $this->mounts ??= $this->call(Abi::OP_ABOUT)['mounts'];
+        return $this->mounts ??= json_decode(Native::call($this->engine(), Abi::OP_ABOUT), true, 512, JSON_THROW_ON_ERROR)['mounts'];
     }
 
     /** Answers the request of this process, if it is one of the studio's; says whether it was. */

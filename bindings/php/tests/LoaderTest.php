@@ -7,6 +7,7 @@ declare(strict_types=1);
 use PHPUnit\Framework\TestCase;
 use Studio\Abi;
 use Studio\Loader;
+use Studio\Native;
 use Studio\UnsupportedPlatform;
 
 final class LoaderTest extends TestCase
@@ -108,6 +109,16 @@ final class LoaderTest extends TestCase
         $told = $this->refused($this->loader($second, maps: "$this->folder/maps"));
         self::assertStringContainsString($first, $told);
         self::assertStringContainsString($second, $told);
+    }
+
+    public function testTheLibraryOfThisProcessIsNotLookedForAgainUnlessAnotherIsWanted(): void
+    {
+        Native::library();
+        $library = (string) getenv('WFSTUDIO_LIBRARY');
+        $other = $this->library('other/libwfstudio.so');
+        file_put_contents("$this->folder/maps", "7f00-7f01 r-xp 00000000 08:01 1    $other\n");
+        self::assertSame(realpath($library), $this->loader($library, maps: "$this->folder/maps")->find());
+        self::assertStringContainsString(realpath($library), $this->refused($this->loader($other, maps: '/proc/self/maps')));
     }
 
     /** @dataProvider barred */
