@@ -32,7 +32,7 @@ final class Loader
     public static function standard(): self
     {
         $system = PHP_OS_FAMILY === 'Darwin' ? 'libwfstudio.1.dylib' : 'libwfstudio.so.1';
-        return new self(getenv('WFSTUDIO_LIBRARY') ?: null, dirname(__DIR__) . '/native', $system, self::target());
+        return new self(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder(), $system, self::target());
     }
 
     /** The functions: preloaded, or those of the library that is found. */
@@ -49,7 +49,30 @@ final class Loader
         if (!self::mayLoad()) {
             throw new UnsupportedPlatform(self::barred());
         }
-        return \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
+        $known = self::known(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder());
+        return \FFI::cdef(Abi::FUNCTIONS, $known ?? self::standard()->find());
+    }
+
+    /** The library that an earlier request of this process has looked at: it stays loaded. None if it is neither the one that is named nor in the folder. */
+    public static function known(?string $named, string $folder): ?string
+    {
+        try {
+            $process = \FFI::cdef(self::KNOWN);
+        } catch (\FFI\Exception) {
+            return null;
+        }
+        $where = $process->new('wfstudio_where');
+        if ($process->studio_version() !== Abi::VERSION || $process->dladdr($process->studio_version, \FFI::addr($where)) === 0) {
+            return null;
+        }
+        $file = (string) realpath(\FFI::string($where->file));
+        $wanted = $named === null ? dirname($file, 2) === realpath($folder) : $file === realpath($named);
+        return $wanted ? $file : null;
+    }
+
+    private static function folder(): string
+    {
+        return dirname(__DIR__) . '/native';
     }
 
     /** False where php.ini keeps FFI from this program. */
@@ -74,9 +97,8 @@ final class Loader
     /** The path or name to open, after it was opened and looked at. */
     public function find(): string
     {
-        $known = $this->known();
-        if ($known !== null || $this->named !== null) {
-            return $known ?? $this->required($this->named);
+        if ($this->named !== null) {
+            return $this->required($this->named);
         }
         return $this->bundled() ?? $this->installed() ?? throw $this->refusal();
     }
@@ -99,27 +121,6 @@ final class Loader
         }
     }
 
-    /** The library that an earlier request of this process has looked at: it stays loaded. None if another one is to be used. */
-    private function known(): ?string
-    {
-        try {
-            $process = \FFI::cdef(self::KNOWN);
-        } catch (\FFI\Exception) {
-            return null;
-        }
-        $where = $process->new('wfstudio_where');
-        if ($process->studio_version() !== Abi::VERSION || $process->dladdr($process->studio_version, \FFI::addr($where)) === 0) {
-            return null;
-        }
-        $file = realpath(\FFI::string($where->file));
-        return $file !== false && $file === realpath($this->named ?? $this->bundle()) ? $file : null;
-    }
-
-    private function bundle(): string
-    {
-        return "$this->folder/$this->target/libwfstudio." . (PHP_OS_FAMILY === 'Darwin' ? 'dylib' : 'so');
-    }
-
     private function required(string $path): string
     {
         if (!str_starts_with($path, '/')) {
@@ -133,7 +134,7 @@ final class Loader
 
     private function bundled(): ?string
     {
-        $path = $this->bundle();
+        $path = "$this->folder/$this->target/libwfstudio." . (PHP_OS_FAMILY === 'Darwin' ? 'dylib' : 'so');
         if (!is_file($path)) {
             $this->tried[] = "$path: there is no such file";
             return null;
