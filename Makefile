@@ -1,4 +1,4 @@
-# `make run` serves the studio in a small web application, `make test` proves everything. Both install what they need.
+# `make run` serves the studio in a small web application. `make test` runs the main tests. Both install what they need.
 
 PREFIX ?= /usr/local
 PORT ?= 8787
@@ -15,110 +15,111 @@ run:
 test:
 	@scripts/test.sh
 
-# Providers, knowledge, MCP, prices and stream adapters against programs that others wrote, a line for each; they come from PyPI and npm.
+# Tests providers, knowledge, MCP, prices and stream adapters against third-party programs from PyPI and npm. Prints a line for each suite.
 test-peers:
 	@scripts/test-peers.sh
 
 test-providers:
 	@scripts/test-peers.sh prices providers
 
-# One conversation with each real provider whose key is set (`docs/providers.md`): it costs money, and says how much. Without keys it says whom it would ask.
+# Holds one conversation with each real provider whose key is set (`docs/providers.md`). It costs money and prints how much. Without keys it lists the providers.
 test-live:
 	@scripts/test-live.sh
 
-# The stream adapters with the clients that others wrote, the AI SDK's `Chat` and AG-UI's `HttpAgent`, against hosts in Rust, Node.js, Python and PHP.
+# Tests the stream adapters with third-party clients (the AI SDK's `Chat`, AG-UI's `HttpAgent`) against hosts in Rust, Node.js, Python and PHP.
 test-adapters:
 	@scripts/test-peers.sh adapters
 
-# The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
+# Tests the pages in a real browser (Chromium, with nginx and Node.js). Takes a few minutes. `SCALE=1` adds large graphs and traces.
 test-pages:
 	@scripts/test-ui.sh
 
-# Two tabs of the pages by chance, over a bad line, with a host that dies; SEED, STEPS, SECONDS say what and how long.
+# Makes random steps in two tabs of the pages, over a bad connection, with a host that dies. SEED, STEPS and SECONDS set what it does and for how long.
 test-walk:
 	@scripts/test-walk.sh
 
-# The suites on PostgreSQL, in a private cluster that is removed afterwards. Run by CI too.
+# Runs the test suites on PostgreSQL, in a temporary cluster.
 test-postgres:
 	@scripts/test-postgres.sh
 
-# Hosts and workers as processes that are killed and stopped while thousands of runs go through, on PostgreSQL and on one file.
+# Kills and stops hosts and workers while they execute thousands of runs, on PostgreSQL and on SQLite.
 test-chaos:
 	@scripts/test-chaos.sh
 
-# People, workers, hosts and accidents played against engines by chance; SEED, DEEDS, SECONDS, PGURL say what and how long.
+# Simulates random actions of people, workers and hosts, and random accidents, against engines. SEED, DEEDS, SECONDS and PGURL set what it does and for how long.
 test-lifecycle:
 	@scripts/test-lifecycle.sh
 
-# MCP servers that others wrote, and the conformance suite for clients; needs Node.js and PyPI.
+# Tests MCP against third-party servers and with the conformance suite for clients. Needs Node.js and PyPI.
 test-mcp:
 	@scripts/test-mcp.sh
 
-# Retrieval by meaning, with a real embeddings model.
+# Tests searches by meaning, with a real embeddings model.
 test-knowledge:
 	@scripts/test-knowledge.sh
 
-# Every host language: its own tests and the scenario that all hosts pass, a line for each. One language: `make test-go`.
+# Tests C++, Go, Ruby, PHP, Node.js, C# and the TypeScript client: for each its own tests and the scenario that all hosts pass. One language: `make test-go`.
+# Java and Kotlin have their own target, `make test-jvm`. `make test` tests Rust, C and Python.
 test-hosts:
 	@scripts/test-hosts.sh
 
-# Beside the scenario: silent streams, load, ends, races of close, forks, cost, held against the host of every language; about half an hour. One language: `scripts/test-suites.sh go`.
+# Tests the hosts of all languages beyond the scenario: silent streams, load, exits, races of close, forks, cost. Takes about half an hour. One language: `scripts/test-suites.sh go`.
 test-suites:
 	@scripts/test-suites.sh
 
-# The workflows of CI and releases, linted: actionlint, zizmor.
+# Lints the workflows of CI and releases (actionlint, zizmor).
 test-workflows:
 	@scripts/test-workflows.sh
 
-# The TypeScript client of the API: units, its package in an empty project.
+# Tests the TypeScript client of the API: unit tests, and its package in an empty project.
 test-client:
 	@scripts/test-client.sh
 
 test-cpp test-csharp test-go test-jvm test-node test-php test-ruby:
 	@scripts/$@.sh
 
-# Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
+# Sends a run to Arize Phoenix, a real OpenTelemetry receiver (PyPI, 850 MB), and reads it back from there.
 test-observability:
 	@scripts/test-observability.sh
 
-# Requests made from the description of the API by schemathesis (PyPI), at least CASES of them.
+# Sends at least CASES requests that schemathesis (PyPI) generates from the description of the API.
 test-api:
 	@scripts/test-api.sh
 
-# The wake-up of streams in every order of its threads, with loom. Part of `make test`.
+# Tests the wake-up of streams in every order of its threads, with loom. Part of `make test`.
 test-wakeup:
 	@scripts/test-wakeup.sh
 
-# Hostile definitions in an optimised build: memory, stack and time of every interpreter.
+# Tests the memory, stack and time that hostile definitions use in every interpreter, in an optimised build.
 test-hostile:
 	@scripts/test-hostile.sh
 
-# Exported classes under the compilers and checkers of PHP, Python, Ruby, TypeScript, Rust and Kotlin; needs npm and Maven Central.
+# Checks exported classes with the compilers and type checkers of PHP, Python, Ruby, TypeScript, Rust and Kotlin. Needs npm and Maven Central.
 test-codegen:
 	@scripts/test-codegen.sh
 
-# Hostile input for five minutes each: all that people, models, servers and files give to read (`fuzz/fuzz_targets`).
+# Runs each program of `fuzz/fuzz_targets` for five minutes, with hostile input from people, models, servers and files.
 fuzz:
 	@scripts/fuzz.sh
 
-# Files that are made from the code and committed: C headers, the Python module.
+# Regenerates the committed files that are made from the code: C headers, the generated parts of the bindings, the API description.
 generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
 
-# The version of the library and of all packages: `make version` says it, `make version TO=0.2.0` writes it into every manifest.
+# `make version` prints the version of the library and of all packages. `make version TO=0.2.0` writes a new version into every manifest.
 version:
 	@scripts/version.py $(TO)
 
-# The bundled prices and models, from the newest packages of PyPI that collect them.
+# Regenerates the bundled prices and models from the newest price collections on PyPI.
 prices:
 	@scripts/prices.sh
 
-# The bundled table of models, from the packages that are pinned and `scripts/models/facts.json`.
+# Regenerates the bundled table of models from the pinned price collections and `scripts/models/facts.json`.
 models:
 	@scripts/prices.sh models
 
-# The shared library, its headers for C and C++, what pkg-config and CMake tell of them, and the program.
+# Installs the shared library, its headers for C and C++, the files for pkg-config and CMake, and the program `studio`.
 install:
 	@scripts/prepare.sh build
 	cargo rustc --release --lib --crate-type cdylib
@@ -128,12 +129,12 @@ install:
 	scripts/place.sh $(TARGET)/release/libwfstudio.so $(DESTDIR)$(PREFIX) $(PREFIX)
 	[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
-# What is published for all languages, from an optimised library, with the sums of all files, in $(TARGET)/packages.
-# `make packages GLIBC=2.17` links by zig, so that the library also loads where glibc is that old.
+# Builds the packages of all languages, with an optimised library and the checksums of all files, in $(TARGET)/packages.
+# `make packages GLIBC=2.17` links with zig, so that the library also loads on systems with glibc 2.17.
 packages:
 	@scripts/prepare.sh packages
 	WFSTUDIO_LIBRARY=$$(scripts/library.sh $(GLIBC)) scripts/package.sh all $(TARGET)/packages
 
-# Each package made, installed alone into an empty folder, and run there; a line for each language.
+# Builds each package, installs it into an empty folder and runs it there. Prints a line for each language.
 test-packages:
 	@scripts/test-packages.sh

@@ -12,7 +12,7 @@ import scenario
 import wire
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-STREAMS, PINGS, REQUESTS = 64, 200, 1000
+STREAMS, PINGS, REQUESTS, HEAP_ROUNDS = 64, 200, 1000, 8
 PING_MS, MORE_THREADS, MORE_FILES, MORE_MEMORY = 20, 4, 8, 0.02
 # What an allocator keeps of a load says nothing yet.
 SLACK_KB = 4096
@@ -104,8 +104,8 @@ def load(host, tap):
     process = prepared(host)
     try:
         work(process, REQUESTS // 2)
-        # A heap that is collected grows until it is: what leaks grows every time.
-        for _ in range(3):
+        # A heap that is collected grows for some rounds; what leaks grows in every round.
+        for _ in range(HEAP_ROUNDS):
             before = settled(process)
             work(process, REQUESTS)
             after = settled(process)

@@ -14,14 +14,14 @@ pub(super) struct Topic {
 }
 
 const GLOBAL: [(&str, &str); 5] = [
-    ("--config FILE", "read this configuration file; default `studio.toml`, if there is one"),
+    ("--config FILE", "read this configuration file; default: `studio.toml`, if there is one"),
     ("--database PLACE", "use this database: a file, or a URL such as postgres://user@host/name"),
-    ("--tenant T", "act for this tenant; default the empty tenant"),
+    ("--tenant T", "act for this tenant; default: the empty tenant"),
     ("--json", "print one JSON object instead of text"),
     ("--quiet", "print problems only"),
 ];
 
-const EXITS: &str = "Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 refused by a flag, 4 not found.";
+const EXITS: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 disabled by a configuration key, 4 not found.";
 
 const TOPICS: [Topic; 10] = [
     Topic {
@@ -29,27 +29,27 @@ const TOPICS: [Topic; 10] = [
         about: "writes configuration, migrations and assets into a project",
         arguments: "",
         text: "Writes `studio.toml`, `studio/migrations` and `studio/assets` below the current folder and brings the database up to date. \
-               A file that exists is kept. Each line says `created`, `kept` or `replaced`, and the path.",
+               It keeps files that exist. For each file it prints `created`, `kept` or `replaced`, and the path.",
         options: &[
             ("--force", "replace files that exist and differ"),
-            ("--path DIR", "the folder of the project; default the current one. Relative paths of --config and --database begin there"),
-            ("--with-views", "also copy the page templates to `studio/views`; `views_path` makes the studio use them"),
+            ("--path DIR", "the folder of the project; default: the current folder. Relative paths of --config and --database begin there"),
+            ("--with-views", "also copy the page templates to `studio/views`; to use them, set `views_path`"),
         ],
         examples: &["studio install", "studio --config config/studio.toml install --with-views"],
     },
     Topic {
         name: "work",
-        about: "takes runs from the queue",
+        about: "executes queued runs",
         arguments: "",
-        text: "Runs queued workflows, and runs whose owner died, and prints a line for each: id, status, milliseconds. \
-               SIGTERM or SIGINT ends it at the next step boundary, a second one at once.",
+        text: "Executes queued runs, and continues runs whose worker died. Prints a line for each run that pauses or ends: id, status, milliseconds. \
+               After SIGTERM or SIGINT each run stops at the end of its current step; after a second signal it stops at once.",
         options: &[
-            ("--queue Q", "take jobs of this queue; default the configured one"),
-            ("--concurrency N", "drive so many runs at once"),
-            ("--once", "take one job and end"),
-            ("--stop-when-empty", "end when no job waits"),
-            ("--max-seconds S", "end after so many seconds, as the first signal does"),
-            ("--tries N", "attempts for each job"),
+            ("--queue Q", "take runs from this queue; default: the configured queue"),
+            ("--concurrency N", "execute at most N runs at the same time"),
+            ("--once", "execute one run and end"),
+            ("--stop-when-empty", "end when no queued run is due and all runs of this worker have ended"),
+            ("--max-seconds S", "after S seconds, stop as after the first signal"),
+            ("--tries N", "attempts for each run"),
             ("--backoff S", "seconds between attempts"),
             ("--connection PLACE", "the same as --database"),
         ],
@@ -59,20 +59,20 @@ const TOPICS: [Topic; 10] = [
         name: "migrate",
         about: "brings the database up to date",
         arguments: "",
-        text: "Applies the migrations that the database lacks and prints them. A database of a newer version is left alone.",
-        options: &[("--pretend", "print what would be applied, change nothing")],
+        text: "Applies the migrations that the database lacks and prints them. It does not change a database of a newer version.",
+        options: &[("--pretend", "print the migrations that the database lacks, and change nothing")],
         examples: &["studio migrate --pretend", "studio --database /srv/app/studio.sqlite migrate"],
     },
     Topic {
         name: "purge",
-        about: "removes what is older than `retention.*` allows",
+        about: "removes data that is older than `retention.*` allows",
         arguments: "",
-        text: "Removes old runs, threads, files, expired checkpoints and idempotency records of all tenants, and prints counts. \
-               It works in small transactions, so it may be stopped at any time. On a database file it refuses a clock that is more than \
+        text: "Removes old runs, threads and files, expired checkpoints and expired idempotency keys of all tenants, and prints counts. \
+               It works in small transactions, so you can stop it at any time. On SQLite it removes nothing if the clock is more than \
                eight days ahead of the last purge and of the runs since.",
         options: &[
-            ("--dry-run", "print the counts, remove nothing"),
-            ("--clock-is-right", "believe the clock of this machine, for example after a long break"),
+            ("--dry-run", "print the counts, and remove nothing"),
+            ("--clock-is-right", "trust the clock of this machine, for example if the studio was not in use for a long time"),
         ],
         examples: &["studio purge --dry-run", "studio purge --quiet"],
     },
@@ -81,26 +81,27 @@ const TOPICS: [Topic; 10] = [
         about: "removes expired node checkpoints",
         arguments: "",
         text: "Removes the stored results of nodes that have expired.",
-        options: &[("--all", "remove all, expired or not"), ("--trace ID", "remove those of one run")],
+        options: &[("--all", "remove all results, not only the expired ones"), ("--trace ID", "remove all results of one run")],
         examples: &["studio checkpoints:purge", "studio checkpoints:purge --all"],
     },
     Topic {
         name: "runs:rest",
-        about: "puts runs to rest in a restored database",
+        about: "ends the active runs of a restored database",
         arguments: "",
-        text: "For a database that was copied or restored: queued runs and runs at work of all tenants may have gone on in the original. \
-               The next worker ends them as failed, and a retry goes on with one. Use it before anything else opens the database. \
-               Copies that `backup` made need it not.",
+        text: "For a database that was copied or restored. Its queued and active runs may have continued in the original database. \
+               This command marks them, for all tenants. The next worker then ends each of them as failed and does not continue it. \
+               To continue such a run in the copy, retry it. Use the command before any other program opens the copy. \
+               Copies that the operation `backup` made do not need this command.",
         options: &[],
         examples: &["studio --database postgres://studio@host/restored runs:rest"],
     },
     Topic {
         name: "doctor",
-        about: "checks configuration, database, credentials, queue",
+        about: "checks configuration, database, credentials and queue",
         arguments: "",
-        text: "Prints a line for each check: `ok`, `warn` or `fail`. Any `fail` is exit code 1. Values of credentials are never printed.",
+        text: "Prints a line for each check: `ok`, `warn` or `fail`. If a check fails, the exit code is 1. The command never prints a credential.",
         options: &[
-            ("--online", "also ask each configured provider whether it answers; no credential is sent"),
+            ("--online", "also check whether each configured provider answers; sends no credential"),
             ("--verify", "also verify the hash chain of every run's log"),
         ],
         examples: &["studio doctor", "studio doctor --online --json"],
@@ -109,12 +110,12 @@ const TOPICS: [Topic; 10] = [
         name: "export",
         about: "writes an agent or a workflow as a class",
         arguments: "agent|workflow ID",
-        text: "Writes the definition as a class below `export_path` and prints the path. A file with another content is kept. \
-               Needs `codegen.enabled` and `codegen.export`; off, it is exit code 3. Tools are exported from their form or the API.",
+        text: "Writes the definition as a class below `export_path` and prints the path. It keeps a file that exists with other content. \
+               If `codegen.enabled` or `codegen.export` is off, it writes nothing and the exit code is 3. To export a tool, use its form or the API.",
         options: &[
-            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default `codegen.target`"),
+            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default: `codegen.target`"),
             ("--path DIR", "write below this folder instead of `export_path`"),
-            ("--force", "replace a file with another content"),
+            ("--force", "replace a file that exists with other content"),
             ("--json-file", "write a JSON file instead of a class"),
             ("--stdout", "print the file instead of writing it"),
         ],
@@ -122,21 +123,22 @@ const TOPICS: [Topic; 10] = [
     },
     Topic {
         name: "make-tool",
-        about: "writes the beginning of a tool of the application",
+        about: "writes the skeleton of a tool of your application",
         arguments: "NAME",
-        text: "Writes a class with name, description, input schema and an `invoke` to be written. Needs `codegen.enabled`; off, it is exit code 3.",
+        text: "Writes a class with a name, a description, an input schema and an empty function `invoke`, for you to complete. \
+               If `codegen.enabled` is off, it writes nothing and the exit code is 3.",
         options: &[
-            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default `codegen.target`"),
+            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default: `codegen.target`"),
             ("--path DIR", "write below this folder instead of `export_path`"),
-            ("--force", "replace a file with another content"),
+            ("--force", "replace a file that exists with other content"),
         ],
         examples: &["studio make-tool lookup_order --target kotlin"],
     },
     Topic {
         name: "install-observability",
-        about: "adds an observability target to the configuration file",
+        about: "adds an observability system to the configuration file",
         arguments: "inspector|langfuse",
-        text: "Adds the target's settings to the configuration file and prints the environment variables to set.",
+        text: "Adds the settings of the system to the configuration file and prints the environment variables to set.",
         options: &[("--force", "replace settings that exist")],
         examples: &["studio install-observability langfuse"],
     },

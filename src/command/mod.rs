@@ -161,7 +161,7 @@ impl Call<'_> {
                 Err(_) => seconds += PATIENCE.as_secs(),
             }
             if !self.quiet && !self.json {
-                self.console.problem(&format!("still at work after {seconds} s{}", so_far()));
+                self.console.problem(&format!("still working after {seconds} s{}", so_far()));
             }
         }
     }

@@ -60,7 +60,7 @@ pub(super) async fn rest(call: &Call<'_>, arguments: Arguments) -> Outcome {
     must_be_for_all(call, "runs:rest", "nothing was changed")?;
     call.must_find_database("nothing was changed")?;
     let count = call.studio.put_runs_to_rest().await?;
-    call.say(&format!("Put {count} run(s) to rest."));
+    call.say(&format!("Marked {count} run(s)."));
     call.give(&json!({"resting_runs": count}));
     Ok(Exit::Done)
 }
@@ -70,5 +70,5 @@ fn must_be_for_all(call: &Call<'_>, command: &str, nothing: &str) -> Result<(), 
     if call.tenant.is_empty() {
         return Ok(());
     }
-    Err(super::usage(format!("`{command}` works on all tenants, `--tenant` is not for it; {nothing}. Leave `--tenant` out to do it for all")))
+    Err(super::usage(format!("`{command}` works on all tenants and takes no `--tenant`; {nothing}. Omit `--tenant` to run it for all tenants")))
 }

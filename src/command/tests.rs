@@ -144,7 +144,7 @@ fn an_empty_queue_ends_at_once_and_json_is_one_object() {
     let (exit, results, _) = ask("--database :memory: purge --clock-is-right");
     assert_eq!((exit, results[0].as_str()), (Exit::Done, "runs: 0 removed"));
     let (exit, results, _) = ask("--database :memory: runs:rest");
-    assert_eq!((exit, results, ask("--tenant acme runs:rest").0), (Exit::Done, vec!["Put 0 run(s) to rest.".to_owned()], Exit::Usage));
+    assert_eq!((exit, results, ask("--tenant acme runs:rest").0), (Exit::Done, vec!["Marked 0 run(s).".to_owned()], Exit::Usage));
     let (exit, results, _) = ask("--database :memory: --quiet purge");
     assert_eq!((exit, results.len()), (Exit::Done, 0));
 }

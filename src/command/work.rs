@@ -21,7 +21,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let most = arguments.count("max-seconds")?.map(Duration::from_secs);
     arguments.end()?;
     if let Some(file) = call.lacks_database() {
-        call.console.problem(&format!("there is no database `{}` yet: an empty one is made; is it the application's?", file.display()));
+        call.console.problem(&format!("there is no database `{}` yet; an empty one is created. If the application uses another database, pass it with `--database`", file.display()));
     }
 
     let counts: Arc<Mutex<BTreeMap<&'static str, u64>>> = Arc::default();

@@ -153,7 +153,7 @@ impl StudioEngine {
     pub fn ready(&self, timeout_ms: i32, most: i32) -> Result<Vec<i64>, StudioError> {
         let room = usize::try_from(most).unwrap_or_default();
         if room == 0 {
-            return Err(Fault::invalid("there is no room for numbers").into());
+            return Err(Fault::invalid("`most` must be at least 1").into());
         }
         Ok(self.0.ready(timeout_ms, room)?.into_iter().filter_map(|number| i64::try_from(number).ok()).collect())
     }

@@ -163,7 +163,7 @@ impl PendingRequest {
 /// Queues what is asked for and says so.
 pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
     if !call.studio.config().async_runs_enabled {
-        let text = "async runs are off; `async_runs_enabled` turns them on, and the stream routes work without";
+        let text = "queued runs are off; nothing was done; set `async_runs_enabled`, or use the route that ends in `/stream`";
         return Err(Error::new(Kind::AsyncDisabled, text));
     }
     let accepted = PendingRequest::of(&call, act, id, true)?.accept().await?;

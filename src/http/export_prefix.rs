@@ -13,7 +13,7 @@ pub(super) fn check(config: &Config, marks: &HostMarks, at_home: impl FnOnce() -
     if settings::is_local(config) {
         return at_home();
     }
-    Err(Error::new(Kind::Unauthenticated, "the application did not authorize this request: outside `environment: local` it does so for each that may read here"))
+    Err(Error::new(Kind::Unauthenticated, "the application did not authorize this request; outside `environment: local` it must set the mark `authorized` for each request to this path"))
 }
 
 /// Refuses what this prefix does not have, and what is switched off.

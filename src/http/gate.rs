@@ -40,7 +40,7 @@ pub(super) async fn check(
     let told = match open {
         Some(true) => return Ok(()),
         Some(false) => format!("the gate `{}` did not let this request in", config.gate),
-        None => format!("nobody opened the gate `{}`: outside `environment: local` the application says for each request who may come in", config.gate),
+        None => format!("the gate `{}` was not decided for this request; outside `environment: local` the application must allow each request with the mark `gate` or `user`", config.gate),
     };
     Err(Error::new(Kind::Forbidden, told).with("gate", config.gate.as_str()))
 }

@@ -20,7 +20,7 @@ pub(super) fn check(authority: Option<&[u8]>, base_url: Option<&str>) -> Result<
         return Ok(());
     }
     let host = host.unwrap_or_else(|| String::from_utf8_lossy(authority).into_owned());
-    let told = format!("`environment: local` lets everybody in by the names of this machine only, not by `{host}`: set `base_url`, or let the application open the gate");
+    let told = format!("`environment: local` allows only requests to a name of this machine or network, and `{host}` is not one; set `base_url`, or let the application set the mark `gate`");
     Err(Error::new(Kind::Forbidden, told))
 }
 

@@ -80,7 +80,7 @@ pub(super) fn document() -> Value {
         // The calls between library and host: not part of HTTP, described here for generators of types.
         "x-host": {"calls": reference("HostCalls"), "marks": reference("HostMarks")},
         "components": {"schemas": schemas(), "parameters": parameters(), "headers": headers("answered"), "responses": {"Problem": {
-            "description": "A refusal; `code` says which.",
+            "description": "A problem document. `code` says what the problem is.",
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }}},
     })
@@ -193,7 +193,7 @@ fn responses(route: &Route) -> Map<String, Value> {
 fn response(gives: Gives) -> Value {
     let described = |text: &str, mime: &str, schema: &Value| json!({"description": text, "content": content(mime, schema)});
     match gives {
-        Gives::Nothing => json!({"description": "Nothing to tell."}),
+        Gives::Nothing => json!({"description": "No content."}),
         Gives::Json(schema) => described(schema, "application/json", &reference(schema)),
         Gives::Table(schema) => {
             let mut described = described(schema, "application/json", &reference(schema));

@@ -90,7 +90,7 @@ impl Knowledge {
                 self.store.write(move |tx| readings::give_back(tx, &reading, at)).await
             }
             Err(Stop::Later(text)) if worker.is_some() && tries < TRIES => {
-                tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
+                tracing::warn!(reading = reading.no, text, "a document could not be indexed; another attempt follows");
                 let at = Timestamp(self.common_time().0 + backoff(tries));
                 let put_off = move |tx: &mut Tx<'_>| {
                     readings::put_off(tx, &reading, &text, at)?;
@@ -110,7 +110,7 @@ impl Knowledge {
             self.count(document, usage).await;
         }
         if let Err(error) = ended {
-            tracing::warn!(%error, "the end of a reading was not stored; it is read again when its lease is over");
+            tracing::warn!(%error, "the end of the indexing of a document was not stored; the document is indexed again when its lease expires");
         }
     }
 
@@ -283,7 +283,7 @@ impl Knowledge {
     async fn count(&self, document: i64, usage: Usage) {
         let now = self.clock.now();
         if let Err(error) = self.store.write(move |tx| documents::add_usage(tx, document, &usage, now)).await {
-            tracing::warn!(%error, "what an embedding took was not stored");
+            tracing::warn!(%error, "the usage of an embedding was not stored");
         }
     }
 

@@ -41,7 +41,7 @@ impl Knowledge {
             match copied {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
-                Err(error) => tracing::warn!(%error, "vectors were not copied for pgvector; searches do without, and it is tried again"),
+                Err(error) => tracing::warn!(%error, "vectors were not copied for pgvector; searches run in memory, and another attempt follows"),
             }
             tokio::select! {
                 () = self.indexed.notified() => {}

@@ -195,7 +195,7 @@ impl Knowledge {
         match look(least).await {
             // The extension may be removed at any time, or be of a version that does not know what is asked of it.
             Err(error) if asked.load(Ordering::Relaxed) && error != StoreError::Closed => {
-                tracing::warn!(%error, "a search failed; it is tried without pgvector");
+                tracing::warn!(%error, "a search with pgvector failed; it is repeated without pgvector");
                 look(None).await?
             }
             found => found?,
@@ -218,7 +218,7 @@ impl Knowledge {
                 return Ok(found);
             }
         }
-        Err(SearchFailure::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
+        Err(SearchFailure::Wrong("knowledge_base_id", "the base was reindexed several times during the search; there is no result; search again".to_owned()))
     }
 
     async fn embed_metered(

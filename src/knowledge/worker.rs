@@ -76,7 +76,7 @@ impl Knowledge {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(StoreError::Closed) => break,
-                Err(error) => tracing::warn!(%error, "documents to read could not be looked for; it is tried again"),
+                Err(error) => tracing::warn!(%error, "the check for documents to index failed; another attempt follows"),
             }
             tokio::select! {
                 () = self.wake.notified() => {}

@@ -95,7 +95,7 @@ async fn deliver(target: &Target, request: Request, failing: &mut bool) {
                 let rejected = rejected.min(request.pieces);
                 target.count(|counts| (counts.sent, counts.dropped) = (counts.sent + request.pieces - rejected, counts.dropped + rejected));
                 if std::mem::replace(failing, false) {
-                    tracing::info!(target = target.place.name, "pieces of runs are told again");
+                    tracing::info!(target = target.place.name, "spans are delivered again");
                 }
                 return;
             }
@@ -103,7 +103,7 @@ async fn deliver(target: &Target, request: Request, failing: &mut bool) {
         };
         target.count(|counts| (counts.failures, counts.last_error) = (counts.failures + 1, Some(refused.why.clone())));
         if !std::mem::replace(failing, true) {
-            tracing::warn!(target = target.place.name, why = refused.why, "pieces of runs could not be told; runs go on without");
+            tracing::warn!(target = target.place.name, why = refused.why, "spans could not be delivered; runs continue without them");
         }
         tried += 1;
         if !refused.again || tried >= TRIES || target.closing.is_cancelled() {

@@ -170,7 +170,7 @@ impl Target {
         self.buffer.lock().shut();
         let counts = self.counts();
         if counts.dropped > 0 {
-            tracing::warn!(target = counts.target, dropped = counts.dropped, sent = counts.sent, "pieces of runs were not told");
+            tracing::warn!(target = counts.target, dropped = counts.dropped, sent = counts.sent, "spans were not delivered and are lost");
         }
     }
 

@@ -37,7 +37,7 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
     let text = told.text.clone().unwrap_or_else(rest);
     let (code, retry) = (code(status, &told), told.may_pass(status, headers));
     let text = match (status, text.is_empty()) {
-        (300..400, _) => format!("the provider answered {status}: it points elsewhere, which is not followed; set `base_url` to where it is"),
+        (300..400, _) => format!("the provider answered {status}, a redirect, which the studio does not follow; set `base_url` to the new address"),
         (_, true) => format!("the provider answered {status}"),
         (_, false) => format!("the provider answered {status}: {text}"),
     };
@@ -309,7 +309,7 @@ mod tests {
             (
                 302,
                 "<a href=x>",
-                "provider_bad_request false None the provider answered 302: it points elsewhere, which is not followed; set `base_url` to where it is",
+                "provider_bad_request false None the provider answered 302, a redirect, which the studio does not follow; set `base_url` to the new address",
             ),
             (422, r#"{"detail":"w"}"#, "provider_bad_request false None the provider answered 422: w"),
             (404, r#"{"error":"no model"}"#, "provider_bad_request false None the provider answered 404: no model"),

@@ -59,7 +59,7 @@ pub enum StoreError {
     #[error("the database cannot be used: {0}; nothing was changed; check the disk or the server and try again")]
     Io(String),
     /// The connection to a server broke while it committed, and it could not be asked afterwards.
-    #[error("the connection to the database broke; whether the change was kept is not known; look before you try again")]
+    #[error("the connection to the database broke, and it is not known whether the change was stored; check before you try again")]
     Unknown,
     /// The server did not do it, for a reason that may pass.
     #[error("{0}")]

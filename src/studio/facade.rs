@@ -201,7 +201,7 @@ impl Studio {
             .thread_name("studio")
             .enable_all()
             .build()
-            .map_err(|error| Error::internal("the system gave no threads to work with").caused_by(error))?;
+            .map_err(|error| Error::internal("the operating system started no threads for the studio").caused_by(error))?;
         let handle = runtime.handle().clone();
         let _entered = handle.enter();
         self.0.world.keep();

@@ -178,7 +178,7 @@ impl Studio {
             }
             any = true;
             if let Err(error) = remove_noted(self, std::mem::take(&mut purged.files)).await {
-                tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
+                tracing::warn!(%error, "unused files were not deleted; the next `purge` tries again");
             }
             all.add(purged);
             report(all);

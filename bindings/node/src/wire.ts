@@ -11,7 +11,7 @@ export type ChatEventDone = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -27,7 +27,7 @@ export type ChatEventError = {
   message: string;
 };
 
-/** A picture or a sound that the model made; stored as an attachment before it is told. */
+/** A picture or a sound that the model generated. The studio stores it as an attachment before it sends this event. */
 export type ChatEventFile = {
   storage_key: string;
   name: string;
@@ -40,7 +40,7 @@ export type ChatEventHumanInputRequired = {
   pause_id: string;
 };
 
-/** Another model is asked instead of one whose call failed. */
+/** The call of a model failed, and the studio calls another model instead. */
 export type ChatEventModelFallback = {
   from: ModelName;
   to: ModelName;
@@ -48,7 +48,7 @@ export type ChatEventModelFallback = {
   parent_call_id?: string;
 };
 
-/** A piece of what the model thinks, as it comes. No part of the answer. */
+/** A piece of the model's reasoning. It is not part of the answer. */
 export type ChatEventReasoning = {
   delta: string;
 };
@@ -63,7 +63,7 @@ export type ChatEventRunTerminal = {
   };
 };
 
-/** What an answer rests on, as the provider says: once per source and step. */
+/** A source of the answer, as the provider reports it: once for each source and step. */
 export type ChatEventSource = {
   source_id: string;
   kind: 'url' | 'document';
@@ -141,7 +141,7 @@ export type ChatEvents = {
   run_terminal?: ChatEventRunTerminal;
 };
 
-/** A call that may not be made twice and whose end nobody saw. */
+/** A call that the studio must not repeat and whose outcome is unknown. */
 export type DoubtfulCall = {
   call_id: string;
   name: string;
@@ -174,7 +174,7 @@ export type EventCheckpointHit = {
   branch_path?: string[];
 };
 
-/** A picture or a sound that the model made; stored as an attachment before it is told. */
+/** A picture or a sound that the model generated. The studio stores it as an attachment before it sends this event. */
 export type EventFile = {
   trace_id: string;
   step_id: string;
@@ -210,7 +210,7 @@ export type EventLoopIteration = {
   branch_path?: string[];
 };
 
-/** Another model is asked instead of one whose call failed. */
+/** The call of a model failed, and the studio calls another model instead. */
 export type EventModelFallback = {
   trace_id: string;
   step_id: string;
@@ -245,7 +245,7 @@ export type EventRagQuery = {
   branch_path?: string[];
 };
 
-/** A piece of what the model thinks, as it comes. No part of the answer. */
+/** A piece of the model's reasoning. It is not part of the answer. */
 export type EventReasoning = {
   trace_id: string;
   step_id: string;
@@ -268,7 +268,7 @@ export type EventRunTerminal = {
   branch_path?: string[];
 };
 
-/** What an answer rests on, as the provider says: once per source and step. */
+/** A source of the answer, as the provider reports it: once for each source and step. */
 export type EventSource = {
   trace_id: string;
   step_id: string;
@@ -299,7 +299,7 @@ export type EventStepCompleted = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
@@ -331,7 +331,7 @@ export type EventStepFailed = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
@@ -451,7 +451,7 @@ export type EventTraceCancelled = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -473,7 +473,7 @@ export type EventTraceCompleted = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -493,7 +493,7 @@ export type EventTraceFailed = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -515,7 +515,7 @@ export type EventTraceStarted = {
   branch_path?: string[];
 };
 
-/** The payload of each call to the host and, where one is expected, its result, by the op. */
+/** The payload of each call to the host and, if the studio expects one, its result, by the op. */
 export type HostCalls = {
   'tool.call'?: {
     payload: HostToolCall;
@@ -572,7 +572,7 @@ export type HostCalls = {
   };
   'usage.recorded'?: {
     payload: HostUsageRecorded;
-    /** Not looked at. */
+    /** The studio ignores it. */
     result?: unknown;
   };
   log?: {
@@ -580,19 +580,19 @@ export type HostCalls = {
   };
 };
 
-/** May this user come in. */
+/** The host decides whether a request is allowed. */
 export type HostGate = {
   gate: string;
   tenant: string;
   method: string;
   path: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
 };
 
-/** A line of log. */
+/** A line of the log. */
 export type HostLog = {
   level: string;
   target: string;
@@ -600,56 +600,56 @@ export type HostLog = {
   fields?: Record<string, unknown>;
 };
 
-/** A token for an MCP server that wants authorization; `challenge` is hostile text. */
+/** The host returns a token for an MCP server that requires authorization. `challenge` is text of the server: do not trust it. */
 export type HostMcpAuthorize = {
   server: string;
   url: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   status?: number | null;
   challenge?: string | null;
 };
 
-/** An MCP server asks a person; its texts are hostile. */
+/** An MCP server asks a person a question. The texts come from the server: do not trust them. */
 export type HostMcpElicit = {
   server: string;
   tenant: string;
   message: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   tool?: string;
   trace_id?: string;
   node_id?: string;
   call_id?: string;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
   schema?: unknown;
   problems?: unknown;
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** An answer of a model that the host provides. */
+/** A model of the host answers. */
 export type HostProviderChat = {
   provider: string;
   model: string;
-  /** Messages that this model wrote in parts have them as `parts`, with what the host told as `provider_data`. */
+  /** If this model sent a message in parts, the message has these `parts`, with the host's own `provider_data`. */
   messages: unknown[];
   tools: unknown[];
   parameters: unknown;
   stream: boolean;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   schema?: unknown;
   media?: unknown[];
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** An order of texts by a model that the host provides. */
+/** A model of the host sorts texts. */
 export type HostProviderRerank = {
   provider: string;
   model: string;
@@ -661,15 +661,15 @@ export type HostProviderRerank = {
   tracestate?: string | null;
 };
 
-/** A secret by its name. */
+/** The host returns the value of a secret. */
 export type HostSecretGet = {
   name: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
 };
 
-/** Run a tool of the host. */
+/** The host runs one of its tools. */
 export type HostToolCall = {
   name: string;
   arguments: unknown;
@@ -678,24 +678,24 @@ export type HostToolCall = {
   trace_id: string;
   node_id: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** A result is no longer wanted: `call_id` of the tool call, `cancels` the `call_id` of the call to the host. */
+/** The studio no longer needs a result. `call_id` is the id of the tool call, `cancels` the `call_id` of the call to the host. */
 export type HostToolCancel = {
   call_id: string | null;
   cancels: number;
 };
 
-/** A run ended, with what it used; told again until it is answered. */
+/** A run ended; the payload has its usage. The studio repeats the call until the host answers. */
 export type HostUsageRecorded = {
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   eventId?: string;
 };
@@ -716,7 +716,7 @@ export type PendingTool = {
   name: string;
   arguments: unknown;
   call_id: string;
-  /** The slug of the MCP server that gets the call, and no other one. Absent for tools of no server, and in runs of earlier versions. */
+  /** The slug of the MCP server that receives the call. Absent for other tools, and in runs of earlier versions. */
   server?: string;
 };
 

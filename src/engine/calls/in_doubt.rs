@@ -58,6 +58,6 @@ impl StepContext {
 }
 
 fn in_doubt(name: &str) -> Fault {
-    let text = format!("nobody knows whether `{name}` did its work: no answer to its call came; retry with a decision for the call (`in_doubt`)");
+    let text = format!("nobody knows whether `{name}` did its work, because its call got no answer; retry the run with a decision for the call (`in_doubt`)");
     Fault::new(FaultCode::InDoubt, text)
 }

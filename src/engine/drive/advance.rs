@@ -85,7 +85,7 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
 
 /// A fault of the library ends the run with the step that has it: a takeover would only meet it again.
 fn panicked() -> pure::Pure {
-    let fault = Fault::new(FaultCode::Internal, "a fault of the studio kept this step from being worked out; the log of the host says where".to_owned());
+    let fault = Fault::new(FaultCode::Internal, "a fault in the studio stopped this step; the log of the host has the place".to_owned());
     pure::Pure { outcome: PureOutcome::Failed(fault), visit: None, max_steps: None }
 }
 

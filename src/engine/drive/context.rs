@@ -334,7 +334,7 @@ impl StepContext {
 
 /// The run is not this owner's any more: whatever the node does next is not recorded.
 pub(in crate::engine) fn lost() -> Fault {
-    Fault::new(FaultCode::Cancelled, "the run is not driven here any more")
+    Fault::new(FaultCode::Cancelled, "another process took this run over; this step ends here")
 }
 
 /// What is under way in a step that is cut short ends with this.

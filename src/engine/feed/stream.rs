@@ -286,7 +286,7 @@ impl EventStream {
                 true
             }
             Err(error) => {
-                tracing::warn!(run = %self.run, %error, "a tail could not be read; it is tried again");
+                tracing::warn!(run = %self.run, %error, "the events of a run in another process could not be read; another attempt follows");
                 false
             }
         }

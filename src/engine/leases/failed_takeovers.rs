@@ -16,12 +16,12 @@ pub(super) fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -
     // What is in doubt comes first: a retry of anything else would not ask what became of those calls.
     if doubts.is_empty() {
         let most = world.config.runs.max_takeovers;
-        let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
+        let text = format!("{takeovers} processes that executed the run died one after another without completing a step (`runs.max_takeovers`)");
         return (takeovers > most).then(|| Fault::new(FaultCode::WorkerLost, text));
     }
     let names: Vec<&str> = doubts.iter().map(|call| call.name.as_str()).collect();
     let text = format!(
-        "the process died while these tools ran, and nobody knows whether they did their work: {}; retry with a decision for each",
+        "the process died while these tools ran, and nobody knows whether they did their work: {}; retry the run with a decision for each call (`in_doubt`)",
         names.join(", ")
     );
     let mut fault = Fault::new(FaultCode::InDoubt, text);

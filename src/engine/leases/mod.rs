@@ -101,7 +101,7 @@ impl ActiveRun {
             Ok(DriveResult::Interrupted) => {}
             Ok(DriveResult::Lost) => self.hand_over(),
             Err(_) => {
-                tracing::error!(run = %self.journal.run, "driving a run panicked; it is left for a takeover");
+                tracing::error!(run = %self.journal.run, "the execution of a run panicked; a worker takes the run over when its lease expires");
                 self.hand_over();
             }
         }
@@ -273,7 +273,7 @@ impl World {
             let only = std::mem::take(&mut written);
             match self.renew_leases(|run| all || only.contains(&run)).await {
                 Ok(left) => written = left,
-                Err(error) => tracing::warn!(%error, "leases could not be renewed; it is tried again"),
+                Err(error) => tracing::warn!(%error, "leases could not be renewed; another attempt follows"),
             }
         }
     }
@@ -323,7 +323,7 @@ impl World {
             if let Err(error) = &wanted
                 && !deaf
             {
-                tracing::warn!(%error, "cancels that other processes ask for could not be looked for; it is tried again");
+                tracing::warn!(%error, "the check for cancels from other processes failed; another attempt follows");
             }
             deaf = wanted.is_err();
             let active = self.active.lock();

@@ -60,7 +60,7 @@ impl World {
             if let Err(error) = cancel::cancel(self, &tenant.into(), &run.to_string()).await
                 && error.kind != Kind::InvalidState
             {
-                tracing::warn!(%run, %error, "a run that waits could not be cancelled; it is tried again");
+                tracing::warn!(%run, %error, "a waiting run could not be cancelled; another attempt follows");
             }
         }
         let _until_they_are_at_work = Taking::new(self);
@@ -167,24 +167,24 @@ impl World {
         // What passes says nothing about the run, however often it was taken over.
         let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
         if unreadable::is_lasting(&error) || (!passes && takeovers > self.config.runs.max_takeovers) {
-            tracing::error!(%run, %error, "a run cannot be read; it ends here");
+            tracing::error!(%run, %error, "the log of a run cannot be read; the run ends as failed");
             let fault = (!cancelled).then(|| Fault::new(FaultCode::Internal, error.to_string()));
             if let Err(error) = unreadable::end(self, &tenant, run, fence, fault).await {
-                tracing::error!(%run, %error, "a run that cannot be read could not be ended; it is tried again when its lease ends");
+                tracing::error!(%run, %error, "a run whose log cannot be read could not be ended; another attempt follows when its lease expires");
             }
             return;
         }
         if !passes {
-            tracing::error!(%run, %error, "a claimed run cannot be gone on with; it is tried again when its lease ends");
+            tracing::error!(%run, %error, "a claimed run cannot continue; another attempt follows when its lease expires");
             return;
         }
-        tracing::warn!(%run, %error, "a claimed run cannot be gone on with here; it is given back");
+        tracing::warn!(%run, %error, "a claimed run cannot continue in this process; it is returned to the queue");
         let now = self.common_time();
         let given = self.store.write(move |tx| {
             if taken_over { queue::release(tx, &run, fence, false) } else { queue::unclaim(tx, &run, fence, now) }
         });
         if let Err(error) = given.await {
-            tracing::warn!(%run, %error, "a claimed run could not be given back; its lease ends by itself");
+            tracing::warn!(%run, %error, "a claimed run could not be returned to the queue; other processes take it over when its lease expires");
         }
     }
 

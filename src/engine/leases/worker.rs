@@ -121,7 +121,7 @@ impl World {
         let queue = self.config.async_runs_enabled.then_some(self.config.queue.as_str());
         let worker = Worker { queue, room: &self.room, until_empty: false, stop: self.stopping.clone() };
         if let Err(error) = self.take_runs(&worker).await {
-            tracing::error!(%error, "no more runs are taken here");
+            tracing::error!(%error, "this process takes no more runs");
         }
     }
 
@@ -163,7 +163,7 @@ impl World {
                 if worker.until_empty {
                     return Err(error);
                 }
-                tracing::warn!(%error, "runs to work on could not be looked for; it is tried again");
+                tracing::warn!(%error, "the check for queued and abandoned runs failed; another attempt follows");
                 worker.stop.run_until_cancelled(tokio::time::sleep(AWAY)).await;
             }
         }

@@ -36,7 +36,7 @@ pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
             return Ok(left(node, found));
         }
     }
-    Err(Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base is being reindexed again and again; nothing was found; try again"))
+    Err(Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base was reindexed several times during the search; there is no result; search again"))
 }
 
 fn asked(context: &StepContext, node: &RagNode) -> Result<SearchQuery, Fault> {

@@ -75,7 +75,7 @@ pub async fn resume(
         // The loser of a race must not answer the next pause.
         reply.pause_id = Some(pause.id.to_string());
         if queued && folded.created.entity == EntityKind::Agent {
-            return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));
+            return Err(state_error(&folded, "a chat turn cannot be queued; nothing was done; resume it with the route that ends in `/stream`"));
         }
         let answer = answer_of(&pause, &reply)?;
         let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued, trace: reply.trace.clone() }));
@@ -135,7 +135,7 @@ fn paused<'a>(run: &Run, pause: &'a Pause) -> Result<&'a Pause> {
     if run.status.paused() {
         return Ok(pause);
     }
-    let then = if run.status == Status::Failed { "retry it first" } else { "wait until it rests" };
+    let then = if run.status == Status::Failed { "retry it first" } else { "wait until it pauses or ends" };
     Err(state_error(run, format!("the run is {}; {then}", run.status.as_str())))
 }
 
@@ -239,7 +239,7 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
             return Err(state_error(&folded, format!("the run is {}; only a failed run can be retried", folded.status.as_str())));
         }
         if queued && folded.created.entity == EntityKind::Agent {
-            return Err(state_error(&folded, "a chat turn has no queue; retry it with its stream"));
+            return Err(state_error(&folded, "a chat turn cannot be queued; nothing was done; retry it with the route that ends in `/stream`"));
         }
         let back = match again.from_step {
             Some(step) => Some(folded.way_back(step).ok_or_else(|| {
@@ -275,7 +275,7 @@ fn check_left(run: &Run, from: Id, answers: &[DoubtAnswer]) -> Result<()> {
     let lost = |(index, answer): (usize, &DoubtAnswer)| {
         let is_lost = answer.action != DoubtAction::Rerun && !left.iter().any(|call| call.call_id == answer.call_id);
         let text = format!(
-            "`{}` belongs to a step that `from_step_id` makes anew, so its call is made again; say `rerun`, or retry without `from_step_id`",
+            "`{}` belongs to a step that runs again because of `from_step_id`, so the studio makes this call again; send `rerun`, or retry without `from_step_id`",
             answer.call_id
         );
         is_lost.then(|| (format!("in_doubt.{index}.action"), text))
@@ -292,7 +292,7 @@ fn check_doubts(run: &Run, answers: &[DoubtAnswer]) -> Result<()> {
     let mut wrong = Vec::new();
     for (index, answer) in answers.iter().enumerate() {
         if !calls.iter().any(|call| call.call_id == answer.call_id) {
-            wrong.push((format!("in_doubt.{index}.call_id"), format!("`{}` is not in doubt", answer.call_id)));
+            wrong.push((format!("in_doubt.{index}.call_id"), format!("the run has no call `{}` in doubt", answer.call_id)));
         }
     }
     for call in needed {

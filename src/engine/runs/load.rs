@@ -58,7 +58,7 @@ pub async fn load(world: &Arc<World>, tenant: &str, id: &str) -> Result<Loaded> 
 /// Refuses to act on a child run alone.
 pub(in crate::engine) fn must_be_top(row: &RunRow) -> Result<()> {
     let Some(parent) = row.parent else { return Ok(()) };
-    let text = format!("this is a child run; act on run {parent} instead");
+    let text = format!("this is a child run; use its parent run {parent} instead");
     Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()))
 }
 

@@ -9,5 +9,5 @@ pub(in crate::engine) fn must_have_room(world: &World, queued: bool) -> Result<(
     if queued || world.sync_runs() < limit {
         return Ok(());
     }
-    Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")))
+    Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are active (`limits.runs`); nothing was started; try again soon")))
 }

@@ -24,7 +24,7 @@ impl World {
                 () = stop.cancelled() => return,
             }
             if let Err(error) = self.drop_old_text().await {
-                tracing::warn!(%error, "streamed text that is old was not dropped; it is tried again");
+                tracing::warn!(%error, "old streamed text was not deleted; another attempt follows");
             }
         }
     }

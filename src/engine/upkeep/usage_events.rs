@@ -31,13 +31,13 @@ impl World {
             if looked.elapsed() >= GIVES_UP {
                 looked = tokio::time::Instant::now();
                 if let Err(error) = self.give_up_usage().await {
-                    tracing::warn!(%error, "usage that no host takes could not be looked for; it is tried again");
+                    tracing::warn!(%error, "the check for usage events that no host accepts failed; another attempt follows");
                 }
             }
             match self.tell_usage().await {
                 Ok(0) => {}
                 Ok(_told) => continue,
-                Err(error) => tracing::warn!(%error, "usage to tell the host of could not be looked for; it is tried again"),
+                Err(error) => tracing::warn!(%error, "the check for usage events to send failed; another attempt follows"),
             }
             tokio::select! {
                 () = self.ended.notified() => {}
@@ -106,9 +106,9 @@ impl World {
         let (now, run, tries) = (self.clock.now(), event.body["run"].to_string(), event.tries);
         let again = self.store.write(move |tx| outbox::failed(tx, &event, now)).await?;
         if again {
-            tracing::warn!(run, tries, why, "the host did not take the usage of a run; it is told again");
+            tracing::warn!(run, tries, why, "the host did not accept the usage event of a run; it is sent again");
         } else {
-            tracing::error!(run, tries, why, "the host did not take the usage of a run within a day; it is not told again");
+            tracing::error!(run, tries, why, "the host did not accept the usage event of a run within a day; it is not sent again");
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ pub unsafe extern "C" fn studio_ready(engine: *mut studio_engine, timeout_ms: i3
         // SAFETY: the caller's promise.
         unsafe { count.write(0) };
         if handles.is_null() || room == 0 {
-            return Err(Fault::invalid("there is no room for handles"));
+            return Err(Fault::invalid("`handles` must not be NULL and `room` must be at least 1"));
         }
         let told = ticket::engine(engine)?.ready(timeout_ms, room)?;
         // SAFETY: the caller's promise; no more than `room` are written.

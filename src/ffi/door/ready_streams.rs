@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use super::deadline::deadline;
 use super::descriptor::{self, ReadableDescriptor};
 use super::super::fault::{Code, Fault};
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// Stands for the host itself: calls to it wait.
 pub(super) const HOST: u64 = 0;
@@ -24,6 +24,8 @@ struct State {
     /// Those with new data, the oldest first.
     listed: VecDeque<u64>,
     readable: Option<ReadableDescriptor>,
+    /// Threads that wait.
+    waiting: u32,
     closed: bool,
 }
 
@@ -40,7 +42,7 @@ enum Mark {
 
 impl Default for Notification {
     fn default() -> Self {
-        let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), readable: None, closed: false };
+        let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), readable: None, waiting: 0, closed: false };
         Self { state: Mutex::new(state), heard: Condvar::new() }
     }
 }
@@ -101,8 +103,7 @@ impl Notification {
             Some(Mark::Reported { again }) => *again = true,
             Some(Mark::Quiet) => {
                 state.list(number);
-                drop(state);
-                self.heard.notify_all();
+                self.notify(state);
             }
             Some(Mark::Listed) | None => {}
         }
@@ -121,8 +122,7 @@ impl Notification {
         match state.members.get_mut(&number) {
             Some(Mark::Reported { again: true }) => {
                 state.list(number);
-                drop(state);
-                self.heard.notify_all();
+                self.notify(state);
             }
             Some(mark @ Mark::Reported { again: false }) => *mark = Mark::Quiet,
             Some(Mark::Quiet | Mark::Listed) | None => {}
@@ -140,16 +140,16 @@ impl Notification {
             if !state.listed.is_empty() {
                 break;
             }
-            state = match until {
+            let left = until.map(|at| at.saturating_duration_since(std::time::Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(Vec::new());
+            }
+            state.waiting += 1;
+            state = match left {
                 None => self.heard.wait(state),
-                Some(at) => {
-                    let left = at.saturating_duration_since(std::time::Instant::now());
-                    if left.is_zero() {
-                        return Ok(Vec::new());
-                    }
-                    self.heard.wait_timeout(state, left)
-                }
+                Some(left) => self.heard.wait_timeout(state, left),
             };
+            state.waiting -= 1;
         }
         let most = state.listed.len().min(room);
         let taken: Vec<_> = state.listed.drain(..most).collect();
@@ -175,8 +175,16 @@ impl Notification {
         let mut state = self.state.lock();
         state.closed = true;
         state.readable = None;
+        self.notify(state);
+    }
+
+    /// Wakes the threads that wait, if there are any.
+    fn notify(&self, state: MutexGuard<'_, State>) {
+        let waiting = state.waiting > 0;
         drop(state);
-        self.heard.notify_all();
+        if waiting {
+            self.heard.notify_all();
+        }
     }
 }
 

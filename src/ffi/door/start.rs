@@ -1,12 +1,13 @@
 //! Owns requests that start without waiting: the runtime does the work; head and body arrive as a stream.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::{Stream as Feed, StreamExt as _};
+use futures_util::{FutureExt as _, Stream as Feed, StreamExt as _};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -49,12 +50,15 @@ impl Asked {
 enum StreamMessage {
     Chunk(Chunk),
     Failed(Fault),
-    Over,
+    /// The rest, and the end: a short answer arrives in one message, which wakes its reader once.
+    Last(Vec<Chunk>),
 }
 
 /// The reading end. Work that ends without a word has broken down.
 struct Fed {
     messages: mpsc::Receiver<StreamMessage>,
+    /// Chunks of the last message.
+    rest: VecDeque<Chunk>,
     over: bool,
 }
 
@@ -63,7 +67,7 @@ impl Feed for Fed {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.over {
-            return Poll::Ready(None);
+            return Poll::Ready(self.rest.pop_front().map(Ok));
         }
         self.messages.poll_recv(context).map(|message| match message {
             Some(StreamMessage::Chunk(chunk)) => Some(Ok(chunk)),
@@ -71,9 +75,10 @@ impl Feed for Fed {
                 self.over = true;
                 Some(Err(fault))
             }
-            Some(StreamMessage::Over) => {
+            Some(StreamMessage::Last(chunks)) => {
                 self.over = true;
-                None
+                self.rest = chunks.into();
+                self.rest.pop_front().map(Ok)
             }
             None => {
                 self.over = true;
@@ -101,7 +106,7 @@ pub(super) fn start(engine: &Arc<Engine>, studio: &Studio, op: &str, request: &[
     let (sender, messages) = mpsc::channel(AHEAD);
     let runtime = engine.runtime()?;
     let stream_state = Arc::new(StreamState::default());
-    let stream = Stream::begun(engine, Box::pin(Fed { messages, over: false }), Arc::clone(&stream_state), brings_calls);
+    let stream = Stream::begun(engine, Box::pin(Fed { messages, rest: VecDeque::new(), over: false }), Arc::clone(&stream_state), brings_calls);
     let work = Work { studio: studio.clone(), hosting: Arc::clone(engine.hosting()), stream: stream.id(), stream_state, sender };
     drop(runtime.spawn(work.go(asked, request, body)));
     Ok(stream)
@@ -129,19 +134,19 @@ impl Work {
             Asked::Resume => self.run(requests::resume(&self.studio, request).await).await,
         };
         let last = match told {
-            Ok(()) => StreamMessage::Over,
+            Ok(rest) => StreamMessage::Last(rest),
             Err(fault) => StreamMessage::Failed(fault.in_language_of(self.studio.config())),
         };
         drop(self.sender.send(last).await);
     }
 
-    /// The work, given up when its reader leaves.
-    async fn unless_left(&self, work: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
+    /// The work, given up when its reader leaves. It gives the chunks that it has not sent.
+    async fn unless_left(&self, work: impl Future<Output = Result<Vec<Chunk>, Fault>>) -> Result<Vec<Chunk>, Fault> {
         tokio::select! {
             biased;
-            () = self.stream_state.left() => Ok(()),
+            () = self.stream_state.left() => Ok(Vec::new()),
             // A callback that wants no more lets the reading end go.
-            () = self.sender.closed() => Ok(()),
+            () = self.sender.closed() => Ok(Vec::new()),
             told = work => told,
         }
     }
@@ -150,26 +155,41 @@ impl Work {
         drop(self.sender.send(StreamMessage::Chunk(chunk)).await);
     }
 
-    async fn tell_all(&self, mut source: Source) -> Result<(), Fault> {
+    async fn tell_all(&self, mut source: Source) -> Result<Vec<Chunk>, Fault> {
         while let Some(chunk) = source.next().await {
             self.tell(chunk?).await;
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
-    async fn http(&self, request: Map<String, Value>, body: Bytes) -> Result<(), Fault> {
+    async fn http(&self, request: Map<String, Value>, body: Bytes) -> Result<Vec<Chunk>, Fault> {
         let answer = http::begin(&self.studio, &request, body).await?;
-        self.tell(Chunk::Head(answer.head.to_string().into_bytes())).await;
-        self.tell_all(source::body(answer.body)).await
+        let mut ready = vec![Chunk::Head(answer.head.to_string().into_bytes())];
+        let mut source = source::body(answer.body);
+        let failed = loop {
+            match source.next().now_or_never() {
+                Some(None) => return Ok(ready),
+                Some(Some(Ok(chunk))) => ready.push(chunk),
+                Some(Some(Err(fault))) => break Some(fault),
+                None => break None,
+            }
+            if ready.len() > AHEAD {
+                break None;
+            }
+        };
+        for chunk in ready {
+            self.tell(chunk).await;
+        }
+        failed.map_or(Ok(()), Err)?;
+        self.tell_all(source).await
     }
 
-    async fn op(&self, op: Op, request: Map<String, Value>) -> Result<(), Fault> {
+    async fn op(&self, op: Op, request: Map<String, Value>) -> Result<Vec<Chunk>, Fault> {
         let answer = ops::answer(&self.studio, op, request).await?;
-        self.tell(Chunk::Head(answer)).await;
-        Ok(())
+        Ok(vec![Chunk::Head(answer)])
     }
 
-    async fn run(&self, ready: Result<Ready, Fault>) -> Result<(), Fault> {
+    async fn run(&self, ready: Result<Ready, Fault>) -> Result<Vec<Chunk>, Fault> {
         let Ready { source, behind, slot, .. } = ready?;
         let Behind { scope, run, cancel_on_leave: fence } = behind.clone();
         self.hosting.follow(self.stream, &run);
@@ -179,7 +199,7 @@ impl Work {
                 Some(fence) => self.studio.cancel_left(&scope, &run, fence).await?,
                 None => drop(self.studio.cancel(&scope, &run).await?),
             }
-            return Ok(());
+            return Ok(Vec::new());
         }
         let telling = async {
             self.tell(Chunk::Head(json!({"trace_id": run}).to_string().into_bytes())).await;

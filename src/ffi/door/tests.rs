@@ -158,6 +158,23 @@ fn what_a_mount_asks_starts_no_workers() {
 }
 
 #[test]
+fn a_short_answer_arrives_whole_and_wakes_its_reader_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let head = br#"{"method":"GET","path":"/studio/api/settings"}"#;
+    let stream = engine.start("http", head, bytes::Bytes::new()).unwrap_or_else(|fault| panic!("{}", fault.text()));
+    stream.enlist(7);
+    assert_eq!(engine.ready(10_000, 9).ok(), Some(vec![7]));
+    // What follows is read without waiting.
+    let Ok(Next::Head(_)) = stream.next(0) else { panic!("no head") };
+    let Ok(Next::Bytes(body)) = stream.next_batch(0, 0) else { panic!("no body") };
+    assert!(serde_json::from_slice::<Value>(&body).is_ok(), "the whole body");
+    assert!(matches!(stream.next(0), Ok(Next::Over)));
+    assert_eq!(engine.ready(0, 9).ok(), Some(vec![]));
+    assert!(engine.close(Duration::from_secs(5)).is_ok());
+}
+
+#[test]
 fn no_callback_begins_or_runs_on_after_close() {
     static RUNS: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a folder");
@@ -324,6 +341,6 @@ fn a_backup_says_what_it_holds() {
     assert_eq!(told, json!({"path": path, "attachments": files, "resting_runs": 0}));
     assert!(engine.call("backup", json!({"path": path}).to_string().as_bytes()).is_err_and(|fault| fault.text().contains("exists")));
     let rests = called(&engine, "command", &json!({"args": ["runs:rest"]}));
-    assert_eq!((&rests["exit"], &rests["stdout"]), (&json!(0), &json!("Put 0 run(s) to rest.\n")));
+    assert_eq!((&rests["exit"], &rests["stdout"]), (&json!(0), &json!("Marked 0 run(s).\n")));
     assert!(engine.close(Duration::from_secs(5)).is_ok());
 }

@@ -24,6 +24,8 @@ pub(super) struct Wakeup {
 struct State {
     /// Rung since it was last hushed.
     rung: bool,
+    /// Threads that wait.
+    waiting: u32,
     /// A task that wants to be woken by the next ring.
     task: Option<Waker>,
     readable: Option<ReadableDescriptor>,
@@ -44,9 +46,11 @@ impl Wakeup {
         if let Some(readable) = &mut state.readable {
             readable.keep_lit();
         }
-        let task = state.task.take();
+        let (task, waiting) = (state.task.take(), state.waiting > 0);
         drop(state);
-        self.heard.notify_all();
+        if waiting {
+            self.heard.notify_all();
+        }
         if let Some(task) = task {
             task.wake();
         }
@@ -114,15 +118,16 @@ impl Wakeup {
     pub(super) fn listen(&self, deadline: Option<Instant>) -> bool {
         let mut state = self.state.lock();
         while !state.rung {
-            state = match deadline {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return false;
+            }
+            state.waiting += 1;
+            state = match left {
                 None => self.heard.wait(state),
-                Some(at) => {
-                    let Some(left) = at.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
-                        return false;
-                    };
-                    self.heard.wait_timeout(state, left)
-                }
+                Some(left) => self.heard.wait_timeout(state, left),
             };
+            state.waiting -= 1;
         }
         true
     }

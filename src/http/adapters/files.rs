@@ -31,7 +31,7 @@ impl Attached {
         if made.as_ref().is_err_and(|error| error.kind.status() < 500) {
             for key in &self.stored {
                 if let Err(error) = studio.delete_attachment(scope, key).await {
-                    tracing::warn!(%error, "a file of a refused post was not removed; the purge of unused files removes it");
+                    tracing::warn!(%error, "a file of a refused request was not deleted; `purge` deletes it as an unused file");
                 }
             }
         }

@@ -22,7 +22,7 @@ impl Stuck {
             return Err("an earlier document is still being read and does not end; delete it, restart the host, then reindex this document".to_owned());
         }
         if threads.values().sum::<usize>() >= OF_ALL {
-            return Err("the readers of documents are busy with files that do not end; restart the host, then reindex this document".to_owned());
+            return Err("all threads that read documents are stuck in other files; this document was not read; restart the host, then reindex this document".to_owned());
         }
         Ok(())
     }

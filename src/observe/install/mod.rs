@@ -46,7 +46,7 @@ impl Preset {
             Self::Langfuse => &[
                 ("LANGFUSE_PUBLIC_KEY", "the public key of the project in Langfuse"),
                 ("LANGFUSE_SECRET_KEY", "the secret key of the project in Langfuse"),
-                ("LANGFUSE_HOST", "only for a Langfuse of one's own: its address"),
+                ("LANGFUSE_HOST", "the address of your own Langfuse server; not needed for its cloud"),
             ],
         }
     }

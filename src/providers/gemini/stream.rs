@@ -90,7 +90,7 @@ impl Reading for Candidate {
         let reason = self.finish.as_str();
         if calls.is_empty() && (SPOILT.contains(&reason) || (text.is_empty() && files.is_empty() && UNTOLD.contains(&reason))) {
             let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
-            return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));
+            return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model's answer is unusable: {told}")));
         }
         let finish = match reason {
             "STOP" | "" => Finish::Stop,

@@ -139,7 +139,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
 
-        provider_protocol: the model spoilt its answer: print(x) None"#]],
+        provider_protocol: the model's answer is unusable: print(x) None"#]],
     )
     .await;
     let error = json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}});
@@ -157,7 +157,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Let me" 
-        provider_protocol: the model spoilt its answer: MALFORMED_FUNCTION_CALL None"#]],
+        provider_protocol: the model's answer is unusable: MALFORMED_FUNCTION_CALL None"#]],
     )
     .await;
     let quota = json!({"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "3600s"}]}});

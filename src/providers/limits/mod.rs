@@ -215,7 +215,7 @@ impl Gate {
             )
         } else {
             format!(
-                "`{id}` had no room for this call within {patience} ms (`limits.provider_wait_ms`); it was not asked; raise `providers.{id}.limits` or try again later"
+                "the limits of `{id}` allowed no call within {patience} ms (`limits.provider_wait_ms`); no request was sent; raise `providers.{id}.limits` or try again later"
             )
         };
         ProviderFailure::new(FaultCode::ProviderRateLimited, text)

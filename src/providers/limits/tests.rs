@@ -113,7 +113,7 @@ async fn a_wait_ends_with_what_to_do() {
     let (failure, waited) = gate.come("", Some(KEY), || 0).await.expect_err("no room");
     assert!(failure.fault.code == FaultCode::ProviderRateLimited && is_about(waited, Duration::from_secs(2)), "{waited:?}");
     let text = failure.fault.message;
-    assert!(text.contains("`work` had no room for this call within 2000 ms") && text.contains("was not asked"), "{text}");
+    assert!(text.contains("the limits of `work` allowed no call within 2000 ms") && text.contains("no request was sent"), "{text}");
     assert!(gate.room.lock().line.is_empty());
 }
 

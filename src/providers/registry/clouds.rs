@@ -17,7 +17,7 @@ pub(super) fn problem(id: &str, family: Family, config: &Config) -> Option<Strin
     let place = [("region", &settings.region), ("location", &settings.location), ("project", &settings.project)];
     let odd = place.iter().find(|(_, value)| value.as_ref().is_some_and(|text| !text.chars().all(plain)));
     if let Some((key, _)) = odd {
-        return Some(format!("providers.{id}.{key}: holds other signs than letters, digits, `-`, `.` and `:`"));
+        return Some(format!("providers.{id}.{key}: may contain only letters, digits, `-`, `.` and `:`"));
     }
     let lacks = if family == Family::Bedrock {
         bedrock_lacks(settings, config.secrets_of(id).is_empty())

@@ -301,7 +301,7 @@ impl Shared {
         if let Some(serve) = Arc::clone(&self.engine).exchange(hear)
             && let Err(error) = self.spawn("studio-listener".to_owned(), move |_| serve())
         {
-            tracing::warn!(%error, "news of other processes cannot be heard; they are looked for instead");
+            tracing::warn!(%error, "notifications of other processes cannot be received; the studio polls instead");
         }
     }
 
@@ -370,7 +370,7 @@ impl Shared {
         if let Some(last) = self.lane_ended(lane)
             && let Some(Err(error)) = writer.commit(&mut [last]).pop()
         {
-            tracing::warn!(%error, "what a closing engine still held could not be given back; its leases end by themselves");
+            tracing::warn!(%error, "a closing engine could not return its runs and documents to the queue; other processes take them over when the leases expire");
         }
     }
 

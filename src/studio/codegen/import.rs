@@ -39,7 +39,7 @@ fn slug_of(incoming: &Incoming) -> Result<Option<String>> {
     match incoming.text("slug") {
         "" => Ok(None),
         slug if is_slug(slug) => Ok(Some(slug.to_owned())),
-        slug => Err(Error::field("slug", format!("slug is none: `{slug}`"))),
+        slug => Err(Error::field("slug", format!("slug is not valid: `{slug}`"))),
     }
 }
 

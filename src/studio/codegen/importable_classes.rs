@@ -186,7 +186,7 @@ fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
             [..] => {
                 let places = fitting.iter().map(|one| {
                     let place = one.class_path.clone().unwrap_or_default();
-                    json!({"file": place, "line": 1, "message": format!("`{name}` is here too: {}", one.class.as_deref().unwrap_or_default())})
+                    json!({"file": place, "line": 1, "message": format!("this file also has a class `{name}`: {}", one.class.as_deref().unwrap_or_default())})
                 });
                 let told = format!("several classes are called `{name}`; name it with its namespace, or remove the others");
                 return Err(Error::new(Kind::ImportInvalid, told).with("issues", places.collect::<Vec<_>>()));

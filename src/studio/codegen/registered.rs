@@ -94,7 +94,7 @@ pub(in crate::studio) fn all_of(catalog: &Catalog, declaration: &HostDeclaration
     for (class, definition) in &declaration.classes {
         match of_class(catalog, class, definition) {
             Ok(found) => all.extend(found),
-            Err(error) => tracing::warn!(class, "a registered class is left out: {}", error.message),
+            Err(error) => tracing::warn!(class, "a registered class cannot be used and is omitted: {}", error.message),
         }
     }
     all

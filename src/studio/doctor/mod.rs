@@ -111,5 +111,5 @@ fn configuration(config: &Config, found: &mut Diagnosis) {
         .into_iter()
         .map(|name| Config::meant(&name).map_or_else(|| name.clone(), |meant| format!("{name} (is {meant} meant?)")))
         .collect();
-    found.warn("configuration", format!("nothing reads {}; docs/configuration.md has the names", told.join(", ")));
+    found.warn("configuration", format!("the studio does not know {}; docs/configuration.md lists the names", told.join(", ")));
 }

@@ -150,9 +150,9 @@ pub(super) async fn observability(studio: &Studio, found: &mut Diagnosis) {
     for (at, (target, problem)) in studio.world().observer.problems().await.into_iter().enumerate() {
         let (dropped, last) = (counts[at]["dropped"].as_u64().unwrap_or(0), counts[at]["last_error"].as_str());
         match (problem, last) {
-            (Some(problem), _) => found.warn("observability", format!("{target}: {problem}; it is not told of runs")),
-            (None, Some(last)) => found.warn("observability", format!("{target}: {last}; {dropped} pieces of runs were not told")),
-            (None, None) => found.fine("observability", format!("{target} is told of runs")),
+            (Some(problem), _) => found.warn("observability", format!("{target}: {problem}; it receives no runs")),
+            (None, Some(last)) => found.warn("observability", format!("{target}: {last}; {dropped} spans were not delivered and are lost")),
+            (None, None) => found.fine("observability", format!("{target} receives runs")),
         }
     }
 }

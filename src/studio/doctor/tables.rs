@@ -76,31 +76,31 @@ pub(super) async fn work(studio: &Studio, now: Timestamp, found: &mut Diagnosis)
     runs(&health, found);
     queues(studio, now, &health, found);
     if health.documents > 0 {
-        found.warn("documents", format!("{} documents wait to be read for more than ten minutes; is a worker running?", health.documents));
+        found.warn("documents", format!("{} documents have waited for more than ten minutes to be read; check whether a worker runs", health.documents));
     }
     if health.events > 0 {
-        let text = "events for the host wait for more than ten minutes; it does not take `usage.recorded`";
+        let text = "events have waited for the host for more than ten minutes; let the host answer `usage.recorded`";
         found.warn("events", format!("{} {text}", health.events));
     }
 }
 
 fn runs(health: &health::Health, found: &mut Diagnosis) {
     if health.abandoned > 0 {
-        let text = "runs are at work by nobody: their leases ended and no worker takes them over; start one with `studio work`";
+        let text = "active runs have no process: their leases expired and no worker takes them over; start a worker with `studio work`";
         found.fail("runs", format!("{} {text}", health.abandoned));
     }
     if health.given_back > 0 {
-        found.warn("runs", format!("{} runs were given back by a process that ended; a worker takes them within seconds", health.given_back));
+        found.warn("runs", format!("{} active runs were returned by a process that ended; a worker takes them within seconds", health.given_back));
     }
     if health.from_the_future > 0 {
         let text = "runs have leases that end in more than an hour: the clock of another host is ahead, or this one is behind";
         found.warn("runs", format!("{} {text}", health.from_the_future));
     }
     if health.taken_over > 0 {
-        found.warn("runs", format!("{} runs lost their owner and have not completed a step since", health.taken_over));
+        found.warn("runs", format!("{} active runs lost their process and have not completed a step since", health.taken_over));
     }
     if health.abandoned + health.given_back + health.from_the_future + health.taken_over == 0 {
-        found.fine("runs", "every run at work has an owner");
+        found.fine("runs", "every active run has a process");
     }
 }
 

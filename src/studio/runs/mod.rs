@@ -106,7 +106,7 @@ impl Studio {
 
     fn must_be_async(&self, queued: bool) -> Result<()> {
         if queued && !self.config().async_runs_enabled {
-            let text = "async runs are switched off (`async_runs_enabled`); nothing was done; use the stream route";
+            let text = "queued runs are off; nothing was done; set `async_runs_enabled`, or start the run as a stream";
             return Err(Error::new(Kind::AsyncDisabled, text));
         }
         Ok(())
@@ -221,7 +221,7 @@ impl Studio {
                 let over = Status::named(&row.status).is_some_and(Status::terminal);
                 if !over || row.parent.is_some() {
                     let text = if row.parent.is_some() {
-                        "a child run goes with its parent; delete that one".to_owned()
+                        "a child run cannot be deleted alone; delete its parent run".to_owned()
                     } else {
                         format!("the run is {}; cancel it first", row.status)
                     };
@@ -229,7 +229,7 @@ impl Studio {
                 }
                 if !delete::claim(tx, &tenant, &id)? {
                     let now = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
-                    let text = "somebody goes on with the run; nothing was removed";
+                    let text = "somebody continued the run meanwhile; nothing was deleted";
                     return Err(Error::new(Kind::InvalidState, text).with("run_status", now.status).into());
                 }
                 Ok(delete::delete(tx, &tenant, &id)?)

@@ -38,7 +38,7 @@ impl Studio {
         if let Err(error) = gone.await
             && error.kind != Kind::ShuttingDown
         {
-            tracing::warn!(%error, "runs could not be given back; others take them over when their leases end");
+            tracing::warn!(%error, "runs could not be returned to the queue; other processes take them over when their leases expire");
         }
         let patience = if at_once.is_cancelled() { Duration::from_millis(500) } else { self.shutdown_time() };
         self.shutdown(patience).await;

@@ -235,7 +235,7 @@ impl Studio {
 pub(crate) async fn remove_files(studio: &Studio, tenant: &Arc<str>, keys: Vec<String>) {
     let files = keys.into_iter().map(|key| (tenant.to_string(), key)).collect();
     if let Err(error) = remove_noted(studio, files).await {
-        tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
+        tracing::warn!(%error, "unused files were not deleted; the next `purge` tries again");
     }
 }
 
@@ -249,7 +249,7 @@ pub(in crate::studio) async fn remove_noted(studio: &Studio, files: Vec<(String,
         gone.retain(|(tenant, key)| match room.remove(tenant, key) {
             Ok(()) => true,
             Err(error) => {
-                tracing::warn!(%error, "a file that nothing refers to was not removed; the next purge tries again");
+                tracing::warn!(%error, "an unused file was not deleted; the next `purge` tries again");
                 false
             }
         });

@@ -47,8 +47,8 @@ impl Places {
         let both = async { Ok::<_, tokio::sync::AcquireError>([places.acquire_owned().await?, Arc::clone(&self.free).acquire_owned().await?]) };
         let Ok(Ok(permits)) = tokio::time::timeout(wait, both).await else {
             let stuck = self.stuck.load(Ordering::SeqCst);
-            let text = format!("{stuck} scripts ran over their time and do not stop; no other script is started until one of them ends");
-            return Err(if stuck >= OF_TENANT { text } else { format!("all {PLACES} places for scripts are taken; the script was not started") });
+            let text = format!("{stuck} scripts exceeded their time limit and do not stop; no other script starts until one of them ends");
+            return Err(if stuck >= OF_TENANT { text } else { format!("too many scripts run (at most {PLACES}, of one tenant {OF_TENANT}); this script was not started; try again later") });
         };
         Ok(Place { _permits: permits, stuck: Arc::clone(&self.stuck), left: Arc::new(AtomicBool::new(false)) })
     }

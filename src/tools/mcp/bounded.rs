@@ -114,7 +114,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Bounded<T> {
         // What was read stays held should somebody else be listened to meanwhile.
         let since = self.held.as_ref().map(|(_, since)| *since)?;
         if !self.room(since).await {
-            tracing::warn!("an MCP server sends requests and does not read the answers; its connection is ended");
+            tracing::warn!("an MCP server sends requests and does not read the answers; its connection is closed");
             return None;
         }
         self.window.1 += 1;

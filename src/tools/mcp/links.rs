@@ -111,7 +111,7 @@ impl Links {
             }
             if tokio::time::timeout_at(until, freed).await.is_err() {
                 let (most, waited) = (self.0.config.mcp.connections_per_tenant, ready.timeout.as_millis());
-                let text = format!("was not asked: no connection became free within {waited} ms (`mcp.connections`; at most {most} of a tenant)");
+                let text = format!("was not called: no connection became free within {waited} ms (`mcp.connections`; at most {most} for each tenant)");
                 return Err(unavailable(&ready.slug, &text));
             }
         }

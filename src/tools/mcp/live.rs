@@ -217,7 +217,7 @@ impl Live {
         let fitting = fitting(&tools);
         if fitting < tools.len() {
             let (slug, left_out) = (&self.ready.slug, tools.len() - fitting);
-            tracing::warn!(server = %slug, left_out, "the tools of an MCP server measure more than {} KiB; the last ones are left out", ALL >> 10);
+            tracing::warn!(server = %slug, left_out, "the descriptions and schemas of an MCP server's tools have more than {} KiB; the last tools are omitted", ALL >> 10);
             tools.truncate(fitting);
         }
         Ok((tools.into(), ttl))

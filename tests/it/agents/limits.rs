@@ -101,7 +101,7 @@ async fn a_wait_that_is_too_long_fails_and_the_fallback_answers() {
     let flow = workflow(&bench, "llm_1{provider: one, model: ok}").await;
     assert!(go(&bench, &flow).await.0.contains("trace_completed"));
     let (told, trace) = go(&bench, &flow).await;
-    assert!(told.contains("\"code\":\"provider_rate_limited\"") && told.contains("`one` had no room for this call within 150 ms"), "{told}");
+    assert!(told.contains("\"code\":\"provider_rate_limited\"") && told.contains("the limits of `one` allowed no call within 150 ms"), "{told}");
     assert!((150..2000).contains(&waited(&trace)), "{trace:#}");
     assert_eq!(trace["spans"][0]["total_tokens"], 0, "nothing was asked");
     let flow = workflow(&bench, "llm_1{provider: one, model: ok, fallbacks: [{provider: two, model: ok}]}").await;

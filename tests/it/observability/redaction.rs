@@ -191,6 +191,6 @@ async fn log_lines_have_nothing_named() {
     clean("what was told", run.text.as_bytes());
     closed(&story).await;
     let lines = lines.0.lock().expect("a lock");
-    assert!(lines.contains("pieces of runs could not be told"), "{lines}");
+    assert!(lines.contains("spans could not be delivered"), "{lines}");
     clean("the log", lines.as_bytes());
 }

@@ -43,14 +43,14 @@ async fn each_call_is_decided() {
         4 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1" name="stuck" inputs={"id":1} result=null
         5 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1_2" name="look" inputs={"id":2} result=null
         6 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1_3" name="stuck" inputs={"id":3} result=null
-        7 trace_failed node_id=null code="in_doubt" message="the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each" calls=[{"call_id":"call_agent_1_1","name":"stuck","arguments":{"id":1},"node_id":"agent_1"},{"call_id":"call_agent_1_1_3","name":"stuck","arguments":{"id":3},"node_id":"agent_1"}] usage="1+10"
-        8 run_terminal status="failed" error={"code":"in_doubt","message":"the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each","node_id":null}
+        7 trace_failed node_id=null code="in_doubt" message="the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry the run with a decision for each call (`in_doubt`)" calls=[{"call_id":"call_agent_1_1","name":"stuck","arguments":{"id":1},"node_id":"agent_1"},{"call_id":"call_agent_1_1_3","name":"stuck","arguments":{"id":3},"node_id":"agent_1"}] usage="1+10"
+        8 run_terminal status="failed" error={"code":"in_doubt","message":"the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry the run with a decision for each call (`in_doubt`)","node_id":null}
     "#]].assert_eq(&story.tail(&run, Order::Ordered, 0).await);
     let trace = story.trace(&run).await;
     expect![[r#"
         {
           "code": "in_doubt",
-          "message": "the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each",
+          "message": "the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry the run with a decision for each call (`in_doubt`)",
           "node_id": null,
           "calls": [
             {
@@ -87,7 +87,7 @@ async fn each_call_is_decided() {
         422 validation_failed: one decision is needed for call `call_agent_1_1` of `stuck` {"errors":{"in_doubt":["one decision is needed for call `call_agent_1_1` of `stuck`","one decision is needed for call `call_agent_1_1_3` of `stuck`"]}}
         422 validation_failed: one decision is needed for call `call_agent_1_1_3` of `stuck` {"errors":{"in_doubt":["one decision is needed for call `call_agent_1_1_3` of `stuck`"]}}
         422 validation_failed: in_doubt.1.call_id is listed twice {"errors":{"in_doubt.1.call_id":["in_doubt.1.call_id is listed twice"]}}
-        422 validation_failed: `other` is not in doubt {"errors":{"in_doubt.1.call_id":["`other` is not in doubt"]}}
+        422 validation_failed: the run has no call `other` in doubt {"errors":{"in_doubt.1.call_id":["the run has no call `other` in doubt"]}}
         422 validation_failed: in_doubt.0.result is required {"errors":{"in_doubt.0.result":["in_doubt.0.result is required"]}}
         422 validation_failed: in_doubt.0.action must be one of rerun, skip, use {"errors":{"in_doubt.0.action":["in_doubt.0.action must be one of rerun, skip, use"]}}
     "#]].assert_eq(&table);

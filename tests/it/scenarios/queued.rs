@@ -138,7 +138,7 @@ async fn a_chat_turn_is_not_tried_again_through_the_queue() {
     let story = queueing(json!([{"error": "provider_unavailable"}, {"text": "Here."}]));
     let agent = story.bench.agent(json!({"name": "Helper", "provider": "script", "model": "m"})).await;
     let turn = story.chat(&agent, json!({"message": "hi"})).await;
-    expect![[r#"409 invalid_state: a chat turn has no queue; retry it with its stream {"run_status":"failed"}"#]]
+    expect![[r#"409 invalid_state: a chat turn cannot be queued; nothing was done; retry it with the route that ends in `/stream` {"run_status":"failed"}"#]]
         .assert_eq(&story.refused(&turn.id, "queue retry", json!({})).await);
     story.retry(&turn.id, json!({})).await;
     assert_eq!(story.trace(&turn.id).await["trace"]["status"], "completed");

@@ -145,11 +145,11 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
-      /** `none` leaves state snapshots out. */
+      /** `none` omits the snapshots of the state. */
       snapshots?: string;
-      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
+      /** `none` omits what steps read and wrote, and the members of steps and spans that are null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -165,11 +165,11 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
-      /** `none` leaves state snapshots out. */
+      /** `none` omits the snapshots of the state. */
       snapshots?: string;
-      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
+      /** `none` omits what steps read and wrote, and the members of steps and spans that are null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -179,11 +179,11 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
-      /** `none` leaves state snapshots out. */
+      /** `none` omits the snapshots of the state. */
       snapshots?: string;
-      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
+      /** `none` omits what steps read and wrote, and the members of steps and spans that are null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -193,11 +193,11 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
-      /** `none` leaves state snapshots out. */
+      /** `none` omits the snapshots of the state. */
       snapshots?: string;
-      /** `none` leaves out what steps read and wrote, and what of steps and spans is null, empty, zero or false. */
+      /** `none` omits what steps read and wrote, and the members of steps and spans that are null, empty, zero or false. */
       payloads?: string;
     };
     answer: TraceAnswer;
@@ -214,28 +214,28 @@ export interface Operations {
   };
   'GET /api/runs': {
     query?: {
-      /** Comma list of statuses. */
+      /** Statuses, separated by commas. */
       status?: string;
       entity_type?: 'agent' | 'workflow';
       /** Id or slug. */
       entity_id?: string;
       thread_id?: string;
-      /** `none`, or a run: its children. */
+      /** The id of a run: only its child runs. `none`: only runs without a parent. */
       parent_run_id?: string;
       /** A date or a time. */
       from?: string;
       /** A date or a time. */
       to?: string;
       q?: string;
-      /** The whole name of a model. */
+      /** The complete name of a model. */
       model?: string;
       /** The version of the workflow that ran. */
       revision?: number;
-      /** Least cost, with child runs. */
+      /** The lowest cost, including child runs. */
       min_cost?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -253,7 +253,7 @@ export interface Operations {
     query?: {
       page?: number;
       per_page?: number;
-      /** Comma list of statuses. */
+      /** Statuses, separated by commas. */
       status?: string;
     };
     answer: TracePage;
@@ -263,9 +263,9 @@ export interface Operations {
       id: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
       q?: string;
     };
@@ -280,11 +280,11 @@ export interface Operations {
       thread: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: ThreadMessages;
@@ -295,9 +295,9 @@ export interface Operations {
       thread: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -310,9 +310,9 @@ export interface Operations {
       id: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
       q?: string;
     };
@@ -327,11 +327,11 @@ export interface Operations {
       thread: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: ThreadMessages;
@@ -342,9 +342,9 @@ export interface Operations {
       thread: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -365,9 +365,9 @@ export interface Operations {
   'GET /api/agents': {
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -418,11 +418,11 @@ export interface Operations {
   'GET /api/workflows': {
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: {
@@ -473,9 +473,9 @@ export interface Operations {
   'GET /api/tools': {
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -526,9 +526,9 @@ export interface Operations {
   'GET /api/mcp-servers': {
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -579,9 +579,9 @@ export interface Operations {
   'GET /api/knowledge-bases': {
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -667,9 +667,9 @@ export interface Operations {
       id: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -718,11 +718,11 @@ export interface Operations {
     query?: {
       /** The id of a provider. */
       provider?: string;
-      /** Models that read this. */
+      /** Only models that accept this type of input. */
       input?: 'text' | 'image' | 'audio' | 'video' | 'pdf';
-      /** Models that make this. */
+      /** Only models that produce this type of output. */
       output?: 'text' | 'image' | 'audio';
-      /** Models that call tools, or do not. */
+      /** Only models that can call tools, or only models that cannot. */
       tools?: 'true' | 'false';
       q?: string;
     };
@@ -737,9 +737,9 @@ export interface Operations {
     };
     query?: {
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -799,7 +799,7 @@ export interface Operations {
   'GET /api/templates': {
     query?: {
       type?: 'agent' | 'workflow' | 'agents' | 'workflows';
-      /** Only workflows have one. */
+      /** Only workflows have a complexity. */
       complexity?: 'basic' | 'intermediate' | 'advanced';
       category?: string;
       tag?: string;
@@ -850,9 +850,9 @@ export interface Operations {
       /** Id or slug. */
       entity_id?: string;
       q?: string;
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
     };
     answer: {
@@ -865,11 +865,11 @@ export interface Operations {
       thread: string;
     };
     query?: {
-      /** Items of a page; more than 100 are 100. */
+      /** The number of entries of a page. More than 100 counts as 100. */
       limit?: number;
-      /** `next_cursor` of the page before. */
+      /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
+      /** More parts of the answer, separated by commas: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: Thread;
@@ -909,7 +909,7 @@ export interface Operations {
       /** Id or slug. */
       entity_id?: string;
       group_by?: 'model' | 'entity' | 'day' | 'thread';
-      /** The whole name of a model. */
+      /** The complete name of a model. */
       model?: string;
     };
     answer: Usage;
@@ -927,7 +927,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: RunBody;
@@ -939,7 +939,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: ChatBody;
@@ -951,7 +951,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: ResumeBody;
@@ -963,7 +963,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: ResumeBody;
@@ -975,7 +975,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: ResumeBody;
@@ -987,7 +987,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: RetryBody;
@@ -999,7 +999,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: RetryBody;
@@ -1011,7 +1011,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     body?: RetryBody;
@@ -1023,7 +1023,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     events: WorkflowEvents | ChatEvents;
@@ -1034,7 +1034,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     events: WorkflowEvents | ChatEvents;
@@ -1045,7 +1045,7 @@ export interface Streams {
     };
     query?: {
       order?: 'ordered' | 'live';
-      /** Id of the last event that was read. */
+      /** The id of the last event that the client read. */
       after?: string;
     };
     events: WorkflowEvents | ChatEvents;

@@ -1,8 +1,8 @@
 /** Owns the shapes on the wire. Made by `bindings/generate/client.py`; do not edit. */
 
-/** What the clients of the protocols post: the AI SDK's chat transport (`vercel`), or `RunAgentInput` (`agui`); see docs/adapters.md. */
+/** The request that a client sends: the body of the AI SDK's chat transport (`vercel`), or `RunAgentInput` (`agui`); see docs/adapters.md. */
 export type AdapterRequest = {
-  /** vercel: the chat. */
+  /** vercel: the id of the chat. */
   id?: string;
   messages?: Record<string, unknown>[];
   trigger?: 'submit-message' | 'regenerate-message';
@@ -14,9 +14,9 @@ export type AdapterRequest = {
   context?: unknown;
   attachments?: AttachmentInput[];
   on_disconnect?: 'continue' | 'cancel';
-  /** agui: the chat. */
+  /** agui: the id of the chat. */
   threadId?: string;
-  /** agui: the client's name of its run, and the key of the request. */
+  /** agui: the client's id of its run. The studio uses it as idempotency key of the request. */
   runId?: string;
   resume?: {
     interruptId: string;
@@ -44,7 +44,7 @@ export type Agent = {
   /** Absent: false. */
   stream_approval?: boolean;
   parameters: Parameters;
-  /** Models that are asked in this order when the agent's own does not answer. Absent when there are none. */
+  /** Models that the studio calls in this order if the agent's own model fails. Absent if there are none. */
   fallbacks?: Fallback[];
   output_schema: string | null;
   schema: Record<string, unknown> | null;
@@ -76,7 +76,7 @@ export type AgentBody = {
   on_tool_limit?: 'answer' | 'fail' | null;
   stream_approval?: boolean | null;
   parameters?: Parameters | null;
-  /** Models that are asked in this order when the agent's own does not answer. */
+  /** Models that the studio calls in this order if the agent's own model fails. */
   fallbacks?: Fallback[] | null;
   output_schema?: string | null;
   schema?: Record<string, unknown> | null;
@@ -97,7 +97,7 @@ export type AttachedFile = {
   mime_type: string;
   storage_key: string;
   name: string | null;
-  /** Bytes of a file that a model or a tool made. */
+  /** The size in bytes of a file that a model or a tool created. */
   size?: number;
 };
 
@@ -153,7 +153,7 @@ export type ChatEventDone = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -169,7 +169,7 @@ export type ChatEventError = {
   message: string;
 };
 
-/** A picture or a sound that the model made; stored as an attachment before it is told. */
+/** A picture or a sound that the model generated. The studio stores it as an attachment before it sends this event. */
 export type ChatEventFile = {
   storage_key: string;
   name: string;
@@ -182,7 +182,7 @@ export type ChatEventHumanInputRequired = {
   pause_id: string;
 };
 
-/** Another model is asked instead of one whose call failed. */
+/** The call of a model failed, and the studio calls another model instead. */
 export type ChatEventModelFallback = {
   from: ModelName;
   to: ModelName;
@@ -190,7 +190,7 @@ export type ChatEventModelFallback = {
   parent_call_id?: string;
 };
 
-/** A piece of what the model thinks, as it comes. No part of the answer. */
+/** A piece of the model's reasoning. It is not part of the answer. */
 export type ChatEventReasoning = {
   delta: string;
 };
@@ -205,7 +205,7 @@ export type ChatEventRunTerminal = {
   };
 };
 
-/** What an answer rests on, as the provider says: once per source and step. */
+/** A source of the answer, as the provider reports it: once for each source and step. */
 export type ChatEventSource = {
   source_id: string;
   kind: 'url' | 'document';
@@ -317,11 +317,11 @@ export type Chunk = {
   source_type: string;
   source_name: string;
   position: number;
-  /** Of a PDF, the slide of a presentation. */
+  /** The page of a PDF, or the slide of a presentation, from 1. */
   page?: number;
-  /** The headings above it, joined by ` > `. */
+  /** The headings above the chunk, joined by ` > `. */
   heading?: string;
-  /** Of a workbook. */
+  /** The sheet of a workbook. */
   sheet?: string;
   metadata: Record<string, unknown>;
 };
@@ -335,25 +335,25 @@ export type CodeExportBody = {
 };
 
 export type CodeExported = {
-  /** Below `export_path`. */
+  /** Paths below `export_path`. */
   files: string[];
   class_path: string;
 };
 
 /** One of `ref`, `json`, `source`. */
 export type CodeImportBody = {
-  /** Of the registry, or the name of a class. */
+  /** A `ref` of the registry, or the name of a class. */
   ref?: string;
-  /** A workflow file: `meta`, `graph`, `agents`; or a bare graph. */
+  /** A workflow file (`meta`, `graph`, `agents`), or only a graph. */
   json?: Record<string, unknown>;
-  /** The text of a source file; it is read, never run. */
+  /** The text of a source file. The studio reads it and never runs it. */
   source?: string;
   language?: CodeTarget;
-  /** Which class of `source`. */
+  /** The class to import, if `source` has several. */
   class?: string;
 };
 
-/** `workflow`, `agent` or `tool`, by what was imported. */
+/** `workflow`, `agent` or `tool`, depending on the imported definition. */
 export type CodeImported = {
   workflow?: Workflow;
   agent?: Agent;
@@ -389,7 +389,7 @@ export type CodePreviewBody = {
 
 export type CodeTarget = 'php' | 'python' | 'typescript' | 'kotlin' | 'swift' | 'ruby' | 'rust';
 
-/** Which handle may be wired to which: `|` separates alternatives, `<branch>` is any branch of a fork. */
+/** Which output handle an edge may connect to which input handle. `|` separates alternatives, `<branch>` is any branch of a fork. */
 export type ConnectionRule = {
   source: string;
   source_handle: string;
@@ -410,9 +410,9 @@ export type Document = {
   mime_type: string;
   size_bytes: number;
   status: 'pending' | 'processing' | 'completed' | 'failed';
-  /** Why it failed, or why the last attempt did. */
+  /** Why the document failed, or why the last attempt failed. */
   error: string | null;
-  /** Chunks that are embedded: grows while the document is processed. */
+  /** The number of indexed chunks. It grows while the studio reads the document. */
   chunk_count: number;
   metadata: Record<string, unknown>;
   prompt_tokens: number;
@@ -441,14 +441,14 @@ export type DocumentForm = {
   metadata?: string;
 };
 
-/** What is to become of a call in doubt. */
+/** The decision about a call whose outcome is unknown. */
 export type DoubtAnswer = {
   call_id: string;
   action: 'rerun' | 'skip' | 'use';
   result?: string | null;
 };
 
-/** A call that may not be made twice and whose end nobody saw. */
+/** A call that the studio must not repeat and whose outcome is unknown. */
 export type DoubtfulCall = {
   call_id: string;
   name: string;
@@ -503,7 +503,7 @@ export type EventCheckpointHit = {
   branch_path?: string[];
 };
 
-/** A picture or a sound that the model made; stored as an attachment before it is told. */
+/** A picture or a sound that the model generated. The studio stores it as an attachment before it sends this event. */
 export type EventFile = {
   trace_id: string;
   step_id: string;
@@ -539,7 +539,7 @@ export type EventLoopIteration = {
   branch_path?: string[];
 };
 
-/** Another model is asked instead of one whose call failed. */
+/** The call of a model failed, and the studio calls another model instead. */
 export type EventModelFallback = {
   trace_id: string;
   step_id: string;
@@ -574,7 +574,7 @@ export type EventRagQuery = {
   branch_path?: string[];
 };
 
-/** A piece of what the model thinks, as it comes. No part of the answer. */
+/** A piece of the model's reasoning. It is not part of the answer. */
 export type EventReasoning = {
   trace_id: string;
   step_id: string;
@@ -597,7 +597,7 @@ export type EventRunTerminal = {
   branch_path?: string[];
 };
 
-/** What an answer rests on, as the provider says: once per source and step. */
+/** A source of the answer, as the provider reports it: once for each source and step. */
 export type EventSource = {
   trace_id: string;
   step_id: string;
@@ -628,7 +628,7 @@ export type EventStepCompleted = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
@@ -660,7 +660,7 @@ export type EventStepFailed = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
@@ -780,7 +780,7 @@ export type EventTraceCancelled = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -802,7 +802,7 @@ export type EventTraceCompleted = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -822,7 +822,7 @@ export type EventTraceFailed = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -877,7 +877,7 @@ export type GraphEdge = {
   targetHandle: string;
 };
 
-/** A graph as it is sent: what is left out is filled in. */
+/** A graph as a client sends it. The studio fills in omitted members. */
 export type GraphInput = {
   version: 1;
   nodes: {
@@ -919,7 +919,7 @@ export type GraphSchema = {
   }[];
 };
 
-/** The payload of each call to the host and, where one is expected, its result, by the op. */
+/** The payload of each call to the host and, if the studio expects one, its result, by the op. */
 export type HostCalls = {
   'tool.call'?: {
     payload: HostToolCall;
@@ -976,7 +976,7 @@ export type HostCalls = {
   };
   'usage.recorded'?: {
     payload: HostUsageRecorded;
-    /** Not looked at. */
+    /** The studio ignores it. */
     result?: unknown;
   };
   log?: {
@@ -984,19 +984,19 @@ export type HostCalls = {
   };
 };
 
-/** May this user come in. */
+/** The host decides whether a request is allowed. */
 export type HostGate = {
   gate: string;
   tenant: string;
   method: string;
   path: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
 };
 
-/** A line of log. */
+/** A line of the log. */
 export type HostLog = {
   level: string;
   target: string;
@@ -1004,76 +1004,76 @@ export type HostLog = {
   fields?: Record<string, unknown>;
 };
 
-/** What a host says of an HTTP request beside the request itself, in the head of `studio_http`. */
+/** The marks that a host adds to an HTTP request, in the head of `studio_http`. */
 export type HostMarks = {
-  /** Who asks, any JSON; its `id` is stored on what the user makes. */
+  /** The user, any JSON. The studio stores its `id` with the runs that the user starts. */
   user?: unknown;
-  /** Whose data is asked for. */
+  /** The owner of the data. */
   tenant?: string;
-  /** The host's own decision on the gate. */
+  /** The host's decision whether the request is allowed. */
   gate?: boolean | null;
-  /** The host's middleware let this request through to the export prefix. */
+  /** The host has checked that this request may use the export prefix. */
   authorized?: boolean | null;
-  /** Where the host is reached, with the path that it mounts the studio under. */
+  /** The public address of the host, with the path below which it mounts the studio. */
   base_url?: string | null;
-  /** What the host's server and routers have taken off the path to find the studio. */
+  /** The beginning of the path that the host's server and routers have already consumed. */
   root_path?: string | null;
-  /** `inline`: the answer's own stream brings the calls to the host. */
+  /** `inline`: the stream of the answer delivers the calls to the host. */
   host_calls?: 'inline' | null;
-  /** The host has not read the body and asks whether to. */
+  /** The host has not read the body yet and asks whether it should. */
   expect?: '100-continue' | null;
 };
 
-/** A token for an MCP server that wants authorization; `challenge` is hostile text. */
+/** The host returns a token for an MCP server that requires authorization. `challenge` is text of the server: do not trust it. */
 export type HostMcpAuthorize = {
   server: string;
   url: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   status?: number | null;
   challenge?: string | null;
 };
 
-/** An MCP server asks a person; its texts are hostile. */
+/** An MCP server asks a person a question. The texts come from the server: do not trust them. */
 export type HostMcpElicit = {
   server: string;
   tenant: string;
   message: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   tool?: string;
   trace_id?: string;
   node_id?: string;
   call_id?: string;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
   schema?: unknown;
   problems?: unknown;
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** An answer of a model that the host provides. */
+/** A model of the host answers. */
 export type HostProviderChat = {
   provider: string;
   model: string;
-  /** Messages that this model wrote in parts have them as `parts`, with what the host told as `provider_data`. */
+  /** If this model sent a message in parts, the message has these `parts`, with the host's own `provider_data`. */
   messages: unknown[];
   tools: unknown[];
   parameters: unknown;
   stream: boolean;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   schema?: unknown;
   media?: unknown[];
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** An order of texts by a model that the host provides. */
+/** A model of the host sorts texts. */
 export type HostProviderRerank = {
   provider: string;
   model: string;
@@ -1085,15 +1085,15 @@ export type HostProviderRerank = {
   tracestate?: string | null;
 };
 
-/** A secret by its name. */
+/** The host returns the value of a secret. */
 export type HostSecretGet = {
   name: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
 };
 
-/** Run a tool of the host. */
+/** The host runs one of its tools. */
 export type HostToolCall = {
   name: string;
   arguments: unknown;
@@ -1102,24 +1102,24 @@ export type HostToolCall = {
   trace_id: string;
   node_id: string;
   tenant: string;
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
-  /** As the host named the user. */
+  /** The user, as the host passed it in the mark `user`. */
   user?: unknown;
-  /** The span that the call is made in, as W3C Trace Context writes it. */
+  /** The span of the call, in the format of W3C Trace Context. */
   traceparent?: string | null;
   tracestate?: string | null;
 };
 
-/** A result is no longer wanted: `call_id` of the tool call, `cancels` the `call_id` of the call to the host. */
+/** The studio no longer needs a result. `call_id` is the id of the tool call, `cancels` the `call_id` of the call to the host. */
 export type HostToolCancel = {
   call_id: string | null;
   cancels: number;
 };
 
-/** A run ended, with what it used; told again until it is answered. */
+/** A run ended; the payload has its usage. The studio repeats the call until the host answers. */
 export type HostUsageRecorded = {
-  /** How long the answer is waited for. */
+  /** How long the studio waits for the answer, in milliseconds. */
   timeout_ms: number;
   eventId?: string;
 };
@@ -1285,7 +1285,7 @@ export type Message = {
   meta: Record<string, unknown>;
   created_at: string;
   tool_calls?: MessageCall[];
-  /** With `include=parts`: what the message is made of, in order, with what its run thought, called and was given since the message before. */
+  /** With `include=parts`: the parts of the message in order, including the reasoning, calls and results of its run since the previous message. */
   parts?: MessagePart[];
 };
 
@@ -1348,7 +1348,7 @@ export type ModelName = {
 };
 
 export type Models = {
-  /** The day of the bundled table. */
+  /** The date of the bundled table. */
   updated: string;
   data: Model[];
 };
@@ -1360,7 +1360,7 @@ export type NodeKey = {
   default: unknown;
   min?: number;
   max?: number | null;
-  /** The words that it may be. */
+  /** The allowed values. */
   values?: string[];
   required: boolean;
   template: boolean;
@@ -1393,19 +1393,19 @@ export type Parameters = {
   max_tokens?: number | null;
   reasoning_effort?: string | null;
   stop?: string[] | null;
-  /** How long the beginning of a prompt is kept at a provider whose requests mark it. */
+  /** How long the provider caches the beginning of a prompt, for providers whose requests mark it. */
   cache_ttl?: '5m' | '1h';
-  /** Whether what the model thinks is asked for and shown, where it gives it. Absent: auto. */
+  /** Whether the studio requests and shows the model's reasoning. Absent: auto. */
   show_reasoning?: 'auto' | 'none';
-  /** `required` and a name hold for the first call of a step. */
+  /** `required` and a tool name apply to the first call of a step only. */
   tool_choice?: 'auto' | 'none' | 'required' | {
     tool: string;
   };
-  /** Members of the request body by kind or id of a provider; none that the studio sets. */
+  /** Members of the request body, by kind or id of a provider. Members that the studio sets itself are not allowed. */
   provider_options?: Record<string, Record<string, unknown>>;
 };
 
-/** A merge patch (RFC 7396); `revision` as in `If-Match`. */
+/** A merge patch (RFC 7396). `revision` has the same effect as `If-Match`. */
 export type Patch = Record<string, unknown>;
 
 export type Pause = {
@@ -1435,11 +1435,11 @@ export type PendingTool = {
   name: string;
   arguments: unknown;
   call_id: string;
-  /** The slug of the MCP server that gets the call, and no other one. Absent for tools of no server, and in runs of earlier versions. */
+  /** The slug of the MCP server that receives the call. Absent for other tools, and in runs of earlier versions. */
   server?: string;
 };
 
-/** What so many tokens cost, as decimals. */
+/** The cost of a number of tokens, as decimals. */
 export type Price = {
   input: string;
   output: string;
@@ -1467,7 +1467,7 @@ export type Provider = {
     id: string;
     dimensions: number | null;
   }[];
-  /** How much this engine asks of it. Absent when nothing is limited. */
+  /** The limits of this engine's requests to the provider. Absent if there are none. */
   limits?: {
     concurrent?: number | null;
     requests_per_minute?: number | null;
@@ -1491,13 +1491,13 @@ export type Providers = {
 
 export type RegistryClass = RegistryClassListed & {
   locked: boolean;
-  /** As an import would store it; agent nodes of its `graph` name agents by `agent_ref`. */
+  /** The definition as an import would store it. Agent nodes of its `graph` refer to agents by `agent_ref`. */
   definition: Record<string, unknown>;
   source: string;
 };
 
 export type RegistryClassListed = {
-  /** What an import names it by. */
+  /** The `ref` with which an import selects the class. */
   ref: string;
   label: string;
   kind: CodeKind;
@@ -1533,14 +1533,12 @@ export type RegistryTools = {
   data: RegistryTool[];
 };
 
-/** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
 export type Rerank = {
   provider: string;
   model: string;
   candidates: number;
 };
 
-/** Who puts what a search found in order. Scores are then its own. When it fails, the order is the one without it, and there is a warning. */
 export type RerankInput = {
   provider?: string | null;
   model?: string | null;
@@ -1658,7 +1656,7 @@ export type RunSummary = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
@@ -1703,7 +1701,7 @@ export type SearchBody = {
   threshold?: number | null;
   mode?: 'hybrid' | 'vector' | 'text' | null;
   rerank?: RerankInput;
-  /** `{key: value}` or `{key: {eq|ne|in|gt|gte|lt|lte: value}}` on the metadata of documents. */
+  /** Conditions on the metadata of documents: `{key: value}` or `{key: {eq|ne|in|gt|gte|lt|lte: value}}`. */
   filter?: Record<string, unknown> | null;
 };
 
@@ -1715,7 +1713,7 @@ export type Settings = {
     source: 'env' | 'config' | 'default';
     gates?: string | null;
   }[];
-  /** what became of the pieces of runs that other systems are told */
+  /** For each observability system: how many spans were sent, were dropped and are waiting, and the last error. */
   observability: {
     target: 'otlp' | 'langfuse' | 'inspector';
     sent: number;
@@ -1734,19 +1732,19 @@ export type Span = {
   type: 'llm' | 'tool' | 'rag' | 'embedding' | 'memory' | 'context';
   name: string;
   status: string;
-  /** Why the last answer of a model ended. */
+  /** Why the last answer of the model ended. */
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
-  /** Of spans of models, embeddings and rerankers: who said what the call costs. */
+  /** For spans of models, embeddings and rerankers: where the cost came from. */
   cost_source?: 'provider' | 'table' | 'none';
-  /** Of `llm` spans: members of the request by kind or id of a provider, as the agent or node sets them. */
+  /** For `llm` spans: members of the request, by kind or id of a provider, as the agent or node sets them. */
   provider_options?: Record<string, unknown>;
-  /** Of `llm` spans: what the provider calls the answer. */
+  /** For `llm` spans: the provider's id of the answer. */
   response_id?: string;
-  /** Of `llm` spans: the model that answered, as the provider names it. */
+  /** For `llm` spans: the provider's name of the model that answered. */
   response_model?: string;
-  /** Of `llm` spans: how long the first piece of text or reasoning took. Absent when none came. */
+  /** For `llm` spans: the time to the first piece of text or reasoning. Absent if there was none. */
   first_piece_ms?: number;
-  /** Of `llm` spans: the settings of the request. Absent when it left all to the provider. */
+  /** For `llm` spans: the settings of the request. Absent if the request has none. */
   parameters?: {
     temperature?: number;
     top_p?: number;
@@ -1754,14 +1752,14 @@ export type Span = {
     reasoning_effort?: string;
     stop?: string[];
   };
-  /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
+  /** For `llm` spans: how long the call waited because of the limits of its provider. Absent if it did not wait. */
   waited_ms?: number;
   warnings?: Warning[];
   provider?: string | null;
   model?: string | null;
   input?: unknown;
   output?: unknown;
-  /** The answer had no room for what the call was given and gave: it is read with the step. */
+  /** The answer was too large to include the input and the output of the call. Read them with the route of the step. */
   payloads_omitted?: boolean;
   error?: unknown;
   started_at: string;
@@ -1772,7 +1770,7 @@ export type Span = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
@@ -1801,7 +1799,7 @@ export type Step = {
   state_snapshot?: Record<string, unknown> | null;
   state_omitted?: boolean;
   output?: Record<string, unknown> | null;
-  /** The answer had no room for what the step wrote: it is read with the step. */
+  /** The answer was too large to include what the step wrote. Read it with the route of the step. */
   payloads_omitted?: boolean;
   error: StepError | null;
   validation_errors?: string[];
@@ -1810,13 +1808,13 @@ export type Step = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
-  /** Of these, kept for an hour; absent when there are none. */
+  /** The part of the cache-written tokens that the provider keeps for an hour. Absent if there are none. */
   cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
   unpriced: boolean;
-  /** Why the last answer of a model ended. */
+  /** Why the last answer of the model ended. */
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
   warnings?: Warning[];
   provider: string | null;
@@ -1863,7 +1861,7 @@ export type Template = {
     tags?: string[] | null;
     agents?: string[] | null;
   };
-  /** As the body of an agent, without its name. */
+  /** The same as the body of an agent, without the name. */
   definition?: {
     provider: string;
     model: string;
@@ -1961,7 +1959,7 @@ export type ToolRef = {
   exclude?: string[] | null;
   require_approval?: boolean | null;
   idempotent?: boolean | null;
-  /** Offered also where the model has to search for most tools. */
+  /** The model always receives this tool, also if it must search for other tools with `find_tools`. */
   always?: boolean;
 };
 
@@ -2055,7 +2053,7 @@ export type Warning = {
   parameter?: string;
 };
 
-/** One step whole, with its spans and their messages. */
+/** One complete step, with its spans and their messages. */
 export type WholeStep = Step & {
   spans: Span[];
 };

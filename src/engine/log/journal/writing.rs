@@ -152,12 +152,12 @@ impl Journal {
             return;
         }
         if !error.passes() || self.world.hurry.is_cancelled() {
-            tracing::error!(run = %self.run, %error, "the run's log could not be stored; it stops here");
+            tracing::error!(run = %self.run, %error, "the log of a run could not be stored; the run stops in this process");
             self.broken.cancel();
             self.changed.notify_waiters();
             return;
         }
-        tracing::warn!(run = %self.run, %error, "the run's log could not be stored; it is tried again");
+        tracing::warn!(run = %self.run, %error, "the log of a run could not be stored; another attempt follows");
         let journal = Arc::clone(self);
         self.world.spawn(async move {
             tokio::select! {

@@ -113,7 +113,7 @@ fn decided(ask: &Ask, newest: Option<&Standing>) -> Result<Meaning> {
 fn decisions(ask: &Ask, pause: &Pause) -> Result<Value> {
     let id = pause.id.to_string();
     let PauseReason::Approval { calls, .. } = &pause.reason else {
-        return Err(Error::field("messages", "messages decides on tool calls where an answer to a question is needed"));
+        return Err(Error::field("messages", "messages has decisions on tool calls, but the run waits for an answer to a question"));
     };
     let mut decisions = Vec::with_capacity(calls.len());
     for call in calls {

@@ -91,7 +91,7 @@ impl Exchange {
 
     fn log(&self, outcome: Result<(), Error>) {
         if let Err(error) = outcome {
-            tracing::debug!(%error, "news of other processes cannot be heard; they are looked for instead");
+            tracing::debug!(%error, "notifications of other processes cannot be received; the studio polls instead");
         }
     }
 

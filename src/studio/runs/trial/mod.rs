@@ -189,7 +189,7 @@ impl TrialGraph {
     fn put_before(&mut self, field: &str, id: &str, made: &str, kind: &str, data: &Value) -> Result<()> {
         let at = self.place(field, id)?;
         if made.len() > ID || self.nodes.iter().any(|node| text(node, "id") == made) {
-            return Err(refuse(field, id, "whose id leaves no room for a step before it"));
+            return Err(refuse(field, id, "whose id is too long for a stop before it"));
         }
         let leads = |edge: &&mut Value| text(edge, "target") == id && !binds(edge);
         let mut ways = 0;
