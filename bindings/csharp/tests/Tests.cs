@@ -395,14 +395,15 @@ static class Tests
         }
     }
 
+    // The first that uses the pool: later, it has more threads than it may have.
     static void RequestsThatNeedTheApplicationHoldNoThreadOfThePool()
     {
         ThreadPool.GetMaxThreads(out var most, out var ports);
-        ThreadPool.SetMaxThreads(4, ports);
+        Check(ThreadPool.SetMaxThreads(4, ports), "a small pool");
         using (var studio = Studio.Open(new { environment = "local", database = new { path = Path.Combine(Folder, "pool.sqlite") } }))
         {
             studio.Answer(HostOp.SecretGet, call => Task.FromResult<object>(new { value = "there" }));
-            var requests = Enumerable.Range(0, 8).Select(_ => Task.Run(async () =>
+            var requests = Enumerable.Range(0, 24).Select(_ => Task.Run(async () =>
             {
                 using (var answer = await studio.HttpAsync(new StudioRequest { Target = "/studio/api/providers", Gate = true })) return await answer.TextAsync();
             })).ToArray();
@@ -506,7 +507,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, RequestsThatNeedTheApplicationHoldNoThreadOfThePool, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RequestsThatNeedTheApplicationHoldNoThreadOfThePool, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {
