@@ -107,7 +107,7 @@ type answerHead struct {
 
 // ask gives the head of the answer, and the stream that has its body.
 func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told answerHead, stream *Stream, err error) {
-	if body == nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && len(body) == 0 && !s.asks(head) {
 		return s.askHere(head)
 	}
 	if stream, err = s.begin(doHttp, head, body); err != nil {
@@ -124,6 +124,14 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 		stream.Close()
 	}
 	return told, stream, err
+}
+
+// asks tells whether the application may be asked meanwhile. That can take seconds, and whoever waits for it must hold no thread and notice that the client is gone.
+func (s *Studio) asks(head map[string]any) bool {
+	_, decided := head["gate"]
+	s.host.mutex.Lock()
+	defer s.host.mutex.Unlock()
+	return !decided || s.host.answers[HostSecretGet] != nil
 }
 
 // askHere has a request that only reads answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.

@@ -95,12 +95,7 @@ func TestTheMountAnswersAsTheLibraryDoes(t *testing.T) {
 
 func TestTheGateIsAskedWhereNoMarkSays(t *testing.T) {
 	s := open_(t, "gate.sqlite")
-	var begun atomic.Int32
 	err := s.Answer(HostGate, func(_ context.Context, call *HostCall) (any, error) {
-		time.Sleep(20 * time.Millisecond) // whoever asks has begun what it begins
-		s.mutex.Lock()
-		begun.Store(int32(len(s.streams)))
-		s.mutex.Unlock()
 		return object{"allow": strings.Contains(string(call.Payload), `"ada"`)}, nil
 	})
 	if err != nil {
@@ -111,12 +106,73 @@ func TestTheGateIsAskedWhereNoMarkSays(t *testing.T) {
 		if answer, text := send(t, server, "GET", "/studio/api/workflows", "", "X-Gate", "", "X-User", user); answer.StatusCode != status {
 			t.Error(user, answer.StatusCode, text)
 		}
-		if begun.Load() != 0 {
-			t.Error("a request that only reads began a stream")
+	}
+}
+
+func TestARequestThatOnlyReadsBeginsNoStreamUnlessTheApplicationMayBeAsked(t *testing.T) {
+	s := open_(t, "reads.sqlite")
+	var begun atomic.Int32
+	library := *s.library
+	begin := library.start
+	library.start = func(engine uint64, op, request *byte, length uintptr, body *byte, bodyLength uintptr, out *uint64, err *buffer) int32 {
+		begun.Add(1)
+		return begin(engine, op, request, length, body, bodyLength, out, err)
+	}
+	s.library = &library
+	server := served(t, s)
+	begins := func(streams int32, what, method, body, gate string) {
+		t.Helper()
+		begun.Store(0)
+		if send(t, server, method, "/studio/api/providers", body, "X-Gate", gate, "X-User", "ada"); begun.Load() != streams {
+			t.Error(what, begun.Load(), "streams")
 		}
 	}
-	if send(t, server, "POST", "/studio/api/workflows", "{}", "X-Gate", "", "X-User", "ada"); begun.Load() != 1 {
-		t.Error("a request that writes began no stream")
+	begins(0, "a request that reads:", "GET", "", "open")
+	begins(1, "a gate that is asked:", "GET", "", "")
+	begins(1, "a body to a request that reads:", "GET", "{}", "open")
+	begins(1, "one that may not come:", "POST", "{}", "shut")
+	if err := s.Answer(HostSecretGet, func(context.Context, *HostCall) (any, error) { return object{"value": "x"}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	begins(1, "secrets that are asked for:", "GET", "", "open")
+}
+
+func TestAClientThatLeavesWhileTheGateIsAskedIsNotWaitedForAndClosingIsToldAsSuch(t *testing.T) {
+	s := open_(t, "leaves.sqlite")
+	asked := make(chan struct{}, 2)
+	err := s.Answer(HostGate, func(ctx context.Context, _ *HostCall) (any, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := s.Handler(Marks{})
+	ask := func(ctx context.Context) chan int {
+		status := make(chan int, 1)
+		go func() {
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "GET", "/studio/api/agents", nil))
+			status <- answer.Code
+		}()
+		<-asked
+		return status
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	left := ask(ctx)
+	leave()
+	select {
+	case <-left:
+	case <-time.After(3 * time.Second):
+		t.Error("it waits for a client that has left")
+	}
+	closed := ask(context.Background())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-closed; status != http.StatusServiceUnavailable {
+		t.Error("a request that its engine's end cuts off is answered", status)
 	}
 }
 

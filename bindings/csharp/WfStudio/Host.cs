@@ -113,6 +113,11 @@ namespace WfStudio
             }
         }
 
+        internal bool Answers(string op)
+        {
+            lock (answers) return answers.ContainsKey(op);
+        }
+
         static string Key(string tool) { return HostOp.ToolCall + " " + tool; }
 
         int Declare()

@@ -32,8 +32,7 @@ namespace WfStudio
         /// <summary>Where the host is reached, if the request does not tell.</summary>
         public string BaseUrl;
 
-        // Nothing is asked of the application meanwhile, whose answer could need the thread that waits.
-        internal bool Reads { get { return (Method == "GET" || Method == "HEAD") && Gate != null; } }
+        internal bool Reads { get { return Method == "GET" || Method == "HEAD"; } }
 
         internal Dictionary<string, object> Head()
         {
@@ -155,7 +154,7 @@ namespace WfStudio
             try
             {
                 var head = request.Head();
-                if (request.Body == null) return request.Reads ? Here(head, cancel) : await Ask(head, null, cancel).ConfigureAwait(false);
+                if (request.Body == null) return request.Reads && !Asks(head) ? Here(head, cancel) : await Ask(head, null, cancel).ConfigureAwait(false);
                 // The engine says first whether the request may come in at all, and how long its body may be.
                 head["expect"] = "100-continue";
                 var first = await Ask(head, null, cancel).ConfigureAwait(false);
@@ -172,6 +171,9 @@ namespace WfStudio
                 return gone ? StudioResponse.Problem(503, "Service Unavailable", failure.Message) : StudioResponse.Problem(failure.Status >= 400 ? failure.Status : 400, "Bad Request", failure.Message);
             }
         }
+
+        // The application may be asked meanwhile: its answer could need the thread that waits.
+        bool Asks(Dictionary<string, object> head) { return !head.ContainsKey("gate") || host.Answers(HostOp.SecretGet); }
 
         // Answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.
         StudioResponse Here(Dictionary<string, object> head, CancellationToken cancel)

@@ -395,6 +395,23 @@ static class Tests
         }
     }
 
+    // The first that uses the pool: later, it has more threads than it may have.
+    static void RequestsThatNeedTheApplicationHoldNoThreadOfThePool()
+    {
+        ThreadPool.GetMaxThreads(out var most, out var ports);
+        Check(ThreadPool.SetMaxThreads(4, ports), "a small pool");
+        using (var studio = Studio.Open(new { environment = "local", database = new { path = Path.Combine(Folder, "pool.sqlite") } }))
+        {
+            studio.Answer(HostOp.SecretGet, call => Task.FromResult<object>(new { value = "there" }));
+            var requests = Enumerable.Range(0, 24).Select(_ => Task.Run(async () =>
+            {
+                using (var answer = await studio.HttpAsync(new StudioRequest { Target = "/studio/api/providers", Gate = true })) return await answer.TextAsync();
+            })).ToArray();
+            Check(Task.WaitAll(requests, 10000) && requests.All(one => one.Result.Contains("\"default_provider\":\"openai\"")), "all are answered with what the application said");
+        }
+        ThreadPool.SetMaxThreads(most, ports);
+    }
+
     static void Mounts()
     {
         using (var studio = Opened("http"))
@@ -490,7 +507,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RequestsThatNeedTheApplicationHoldNoThreadOfThePool, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

@@ -49,8 +49,9 @@ final class Loader
         if (!self::mayLoad()) {
             throw new UnsupportedPlatform(self::barred());
         }
-        $known = self::known(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder());
-        return \FFI::cdef(Abi::FUNCTIONS, $known ?? self::standard()->find());
+        // Not by its path, which may lead to another file by now.
+        $known = self::known(getenv('WFSTUDIO_LIBRARY') ?: null, self::folder()) !== null;
+        return $known ? \FFI::cdef(Abi::FUNCTIONS) : \FFI::cdef(Abi::FUNCTIONS, self::standard()->find());
     }
 
     /** The library that an earlier request of this process has looked at: it stays loaded. None if it is neither the one that is named nor in the folder. */

@@ -123,6 +123,23 @@ final class LoaderTest extends TestCase
         self::assertNull(Loader::known(null, "$this->folder/none"));
     }
 
+    public function testAPathThatLeadsElsewhereByNowBringsNoSecondLibrary(): void
+    {
+        foreach (['first', 'second'] as $name) {
+            mkdir("$this->folder/$name", recursive: true);
+            copy((string) getenv('WFSTUDIO_LIBRARY'), "$this->folder/$name/libwfstudio.so");
+        }
+        $text = sprintf(
+            'require %s; $current = %s; $load = static function (string $release) use ($current): void {
+                @unlink($current); symlink($release, $current); clearstatcache(true); Studio\Loader::library()->studio_abi_version();
+            }; $load("first"); $load("second"); preg_match_all("~\\S*/libwfstudio\\S*~", file_get_contents("/proc/self/maps"), $found); echo implode(" ", array_unique($found[0]));',
+            var_export(__DIR__ . '/autoload.php', true),
+            var_export("$this->folder/current", true),
+        );
+        $told = shell_exec(sprintf('WFSTUDIO_LIBRARY=%s %s -d ffi.enable=1 -r %s 2>&1', escapeshellarg("$this->folder/current/libwfstudio.so"), PHP_BINARY, escapeshellarg($text)));
+        self::assertSame(realpath("$this->folder/first/libwfstudio.so"), $told);
+    }
+
     /** @dataProvider barred */
     public function testAPhpThatMayNotUseFfiSaysWhatToSet(array $options, string $why): void
     {

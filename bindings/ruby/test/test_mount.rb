@@ -8,6 +8,7 @@ require "rack"
 
 class TestMount < StudioTest
   USER = { id: "7", name: "Zoë" }.freeze
+  PAGE = { "REQUEST_METHOD" => "GET", "PATH_INFO" => "/studio/api/agents" }.freeze
 
   def setup
     super
@@ -153,6 +154,53 @@ class TestMount < StudioTest
     assert_equal 0, begun
     post("/studio/api/agents", { name: "one", provider: "script", model: "echo" })
     assert_equal 2, begun
+    # Others of this thread, or the application, may be needed meanwhile.
+    require "async"
+    Async { WfStudio::Mount.new(studio, user: USER, gate: true).call(PAGE) }
+    assert_equal 3, begun
+    WfStudio::Mount.new(studio, user: USER).call(PAGE)
+    assert_equal 4, begun
+    studio.answer("secret.get") { { value: "there" } }
+    get("/studio/api/agents")
+    assert_equal 5, begun
+  end
+
+  def test_whoever_waits_for_the_gate_can_be_interrupted_and_hears_of_the_end
+    asked, release = Thread::Queue.new, Thread::Queue.new
+    studio.answer("gate") { asked << true; release.pop; { allow: true } }
+    mount = WfStudio::Mount.new(studio, user: USER)
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { mount.call(PAGE) } }
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, :<, 2
+    asked.clear
+    waits = Thread.new { mount.call(PAGE)[0] }
+    asked.pop
+    studio.close(1)
+    assert_equal 503, waits.value
+  ensure
+    2.times { release << true }
+  end
+
+  # A slot of `limits.streams` is one of the things that a stream holds.
+  def test_a_reader_that_is_interrupted_before_it_has_the_stream_leaves_none_open
+    trace = asked["trace_id"] || asked.data["trace_id"]
+    core = studio.send(:core)
+    closed = []
+    native = WfStudio::Native
+    close = native.method(:studio_stream_close)
+    filled = native.method(:filled)
+    native.define_singleton_method(:studio_stream_close) { |handle| closed << handle; close.call(handle) }
+    native.define_singleton_method(:filled) do |function, *arguments|
+      filled.call(function, *arguments).tap { raise Timeout::Error if %i[studio_http studio_stream_next_batch].include?(function) }
+    end
+    head = { method: "GET", path: "/studio/workflows/runs/#{trace}/events/stream", headers: [], user: USER, gate: true }
+    assert_raises(Timeout::Error) { studio.http(head) }
+    assert_equal 1, closed.size
+    assert_raises(Timeout::Error) { core.start("http", JSON.generate(head)).head }
+    assert_equal 2, closed.size
+  ensure
+    native.define_singleton_method(:studio_stream_close, close) if close
+    native.define_singleton_method(:filled, filled) if filled
   end
 
   def test_a_fibre_that_asks_lets_others_run

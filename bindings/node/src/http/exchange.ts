@@ -39,7 +39,7 @@ export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<Ht
   for (const [name, from] of Object.entries(NAMES)) {
     const mark: unknown = marks[from];
     let said = typeof mark === 'function' ? mark(request) : mark;
-    if (said instanceof Promise) said = await said;
+    if (typeof (said as PromiseLike<unknown> | null | undefined)?.then === 'function') said = await said;
     // A gate that was asked and says nothing is told as null: then naming a user lets nobody in.
     if (said !== undefined && said !== null) told[name] = said;
     else if (name === 'gate' && typeof mark === 'function') told[name] = null;

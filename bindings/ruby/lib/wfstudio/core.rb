@@ -119,7 +119,14 @@ module WfStudio
       code, head = Native.filled(:studio_http, @engine, *Native.lent(request), nil, 0, handle)
       raise Error.of(code, head) if code.negative?
 
-      Stream.new(self, handle.read_uint64, head)
+      stream = Stream.new(self, handle.read_uint64, head)
+    ensure # a thread may be interrupted as soon as the answer is there
+      Native.studio_stream_close(handle.read_uint64) if stream.nil? && handle&.read_uint64&.positive?
+    end
+
+    # Whether a host of this engine answers an operation.
+    def answers?(operation)
+      @calls.each_key.any? { |host| host.answers?(operation, nil) }
     end
 
     # Answers a call of the engine; false when nobody waits for it any more.

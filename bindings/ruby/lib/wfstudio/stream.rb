@@ -37,7 +37,9 @@ module WfStudio
       code, bytes = read
       raise Internal, "the answer has no head" unless code == Native::STUDIO_HEAD
 
-      JSON.parse(bytes, max_nesting: false)
+      told = JSON.parse(bytes, max_nesting: false)
+    ensure # whoever is interrupted here has nothing to close it by
+      close unless told || @head
     end
 
     # Ends the run; its stream goes on and tells so.
