@@ -8,7 +8,7 @@ pub(in crate::engine) mod question;
 mod queue_retry;
 pub(in crate::engine) mod step;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,6 @@ use crate::engine::drive::advance::Advance;
 use crate::engine::log::journal::Journal;
 
 use super::world::World;
-use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::event::{Event, Fault, FaultCode, LaneId};
 use crate::model::node::Node;
@@ -80,7 +79,6 @@ pub struct Drive {
 struct DrivePass {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
-    paused_forks: HashSet<Id>,
     failed: Option<(Fault, Option<Arc<str>>)>,
     /// Cuts calls that are under way.
     cut: CancellationToken,
@@ -101,7 +99,6 @@ impl Drive {
         let mut pass = DrivePass {
             ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
             busy: FuturesUnordered::new(),
-            paused_forks: HashSet::new(),
             failed: None,
             cut: CancellationToken::new(),
         };
@@ -177,7 +174,7 @@ impl Drive {
                 Advance::Effect => pass.busy.push(self.effect(lane, &pass.cut)),
                 Advance::Forked => self.fill_fork(&mut pass.ready, lane),
                 Advance::Ended => self.lane_ended(pass, lane),
-                Advance::Paused => self.lane_paused(pass, lane),
+                Advance::Paused => {}
                 Advance::Failed(fault, node) => self.blame(pass, fault, node),
                 Advance::Lost => return false,
             }
@@ -206,9 +203,8 @@ impl Drive {
     fn step_over(&self, pass: &mut DrivePass, lane: LaneId, over: StepOver) {
         match over {
             StepOver::Goes => pass.ready.push_back(lane),
-            StepOver::Paused => self.lane_paused(pass, lane),
             StepOver::Failed(fault, node) => self.blame(pass, fault, Some(node)),
-            StepOver::Cut | StepOver::Lost => {}
+            StepOver::Paused | StepOver::Cut | StepOver::Lost => {}
         }
     }
 
