@@ -10,7 +10,8 @@ pub(in crate::engine) mod step;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -122,6 +123,7 @@ impl Drive {
             if self.advance_ready(&mut pass) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
+                self.look_at_calls(&mut pass).await;
                 if tokio::time::Instant::now() >= until {
                     return Box::pin(self.end(pass, Ending::Timeout)).await;
                 }
@@ -162,10 +164,12 @@ impl Drive {
         ready
     }
 
-    /// Advances every ready lane up to its next call. True if some lane only yielded.
+    /// Advances ready lanes up to their next calls, for a while. True if some lane goes on at once.
     fn advance_ready(&self, pass: &mut DrivePass) -> bool {
-        let mut breaks = Vec::new();
-        while let Some(lane) = pass.ready.pop_front() {
+        let (mut breaks, begun) = (Vec::new(), Instant::now());
+        while begun.elapsed() <= advance::LONG
+            && let Some(lane) = pass.ready.pop_front()
+        {
             if pass.failed.is_some() {
                 continue;
             }
@@ -198,6 +202,18 @@ impl Drive {
             let over = step::run(&world, &journal, &definitions, lane, &cut).await;
             (lane, over)
         })
+    }
+
+    /// Calls that are under way go on while other lanes make steps.
+    async fn look_at_calls(&self, pass: &mut DrivePass) {
+        while let Some((lane, over)) = std::future::poll_fn(|context| match pass.busy.poll_next_unpin(context) {
+            Poll::Ready(over) => Poll::Ready(over),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
+        {
+            self.step_over(pass, lane, over);
+        }
     }
 
     fn step_over(&self, pass: &mut DrivePass, lane: LaneId, over: StepOver) {
