@@ -9,6 +9,7 @@ mod doubts;
 mod endings;
 mod failures;
 mod forks;
+mod hosts;
 mod humans;
 mod linear;
 mod live_order;

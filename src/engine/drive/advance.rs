@@ -34,8 +34,8 @@ pub(in crate::engine) enum Advance {
 
 /// Steps that a lane makes before others have their turn.
 const FAR: usize = 64;
-/// How long it makes steps: a test of a large state takes its time.
-const LONG: Duration = Duration::from_millis(100);
+/// How long steps are made before calls and cancels have their turn: a test of a large state takes its time.
+pub(super) const LONG: Duration = Duration::from_millis(100);
 
 /// Takes a lane as far as it goes.
 pub(in crate::engine) fn advance(world: &World, journal: &Arc<Journal>, id: LaneId) -> Advance {

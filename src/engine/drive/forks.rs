@@ -9,7 +9,7 @@ use crate::model::event::{Event, LaneId, StepCompleted};
 use crate::model::run::{BranchState, Run};
 
 impl Drive {
-    /// Starts waiting branches of an open fork as far as concurrency allows; closes the fork when all ended.
+    /// Starts waiting branches of an open fork as far as concurrency and pauses allow; closes the fork when all ended.
     pub(super) fn fill_fork(&self, ready: &mut VecDeque<LaneId>, parent: LaneId) {
         let most = usize::try_from(self.world.config.parallel.concurrency.max(1)).unwrap_or(8);
         while let Some((fork, branch, lane)) = self.journal.with(|run| next_branch(run, parent, most)) {
@@ -35,31 +35,16 @@ impl Drive {
         }
     }
 
-    pub(super) fn lane_paused(&self, pass: &mut DrivePass, lane: LaneId) {
-        let mut at = Some(lane);
-        while let Some(lane) = at {
-            let above = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|of| (of.parent, of.fork)));
-            pass.paused_forks.extend(above.map(|(_, fork)| fork));
-            at = above.map(|(parent, _)| parent);
-        }
-    }
-
     pub(super) fn lane_ended(&self, pass: &mut DrivePass, lane: LaneId) {
         if lane == 0 {
             return;
         }
-        let Some((parent, fork)) =
-            self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|branch| (branch.parent, branch.fork)))
-        else {
-            return;
-        };
-        if self.journal.emit(lane, Event::BranchEnded).is_err() {
-            return;
+        let parent = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|branch| branch.parent));
+        if let Some(parent) = parent
+            && self.journal.emit(lane, Event::BranchEnded).is_ok()
+        {
+            self.fill_fork(&mut pass.ready, parent);
         }
-        if pass.paused_forks.contains(&fork) {
-            return;
-        }
-        self.fill_fork(&mut pass.ready, parent);
     }
 }
 
@@ -72,7 +57,7 @@ fn next_branch(run: &Run, parent: LaneId, most: usize) -> Option<(Id, Arc<str>, 
         BranchState::Open(lane) => !waits(run, *lane),
         BranchState::Waiting | BranchState::Done(_) => false,
     });
-    if active.count() >= most {
+    if active.count() >= most || run.holds_back(step.id) {
         return None;
     }
     let index = fork.branches.iter().position(|branch| matches!(branch, BranchState::Waiting))?;

@@ -8,9 +8,10 @@ pub(in crate::engine) mod question;
 mod queue_retry;
 pub(in crate::engine) mod step;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -21,7 +22,6 @@ use crate::engine::drive::advance::Advance;
 use crate::engine::log::journal::Journal;
 
 use super::world::World;
-use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::event::{Event, Fault, FaultCode, LaneId};
 use crate::model::node::Node;
@@ -80,7 +80,6 @@ pub struct Drive {
 struct DrivePass {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
-    paused_forks: HashSet<Id>,
     failed: Option<(Fault, Option<Arc<str>>)>,
     /// Cuts calls that are under way.
     cut: CancellationToken,
@@ -101,7 +100,6 @@ impl Drive {
         let mut pass = DrivePass {
             ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
             busy: FuturesUnordered::new(),
-            paused_forks: HashSet::new(),
             failed: None,
             cut: CancellationToken::new(),
         };
@@ -125,6 +123,7 @@ impl Drive {
             if self.advance_ready(&mut pass) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
+                self.look_at_calls(&mut pass).await;
                 if tokio::time::Instant::now() >= until {
                     return Box::pin(self.end(pass, Ending::Timeout)).await;
                 }
@@ -165,10 +164,12 @@ impl Drive {
         ready
     }
 
-    /// Advances every ready lane up to its next call. True if some lane only yielded.
+    /// Advances ready lanes up to their next calls, for a while. True if some lane goes on at once.
     fn advance_ready(&self, pass: &mut DrivePass) -> bool {
-        let mut breaks = Vec::new();
-        while let Some(lane) = pass.ready.pop_front() {
+        let (mut breaks, begun) = (Vec::new(), Instant::now());
+        while begun.elapsed() <= advance::LONG
+            && let Some(lane) = pass.ready.pop_front()
+        {
             if pass.failed.is_some() {
                 continue;
             }
@@ -177,7 +178,7 @@ impl Drive {
                 Advance::Effect => pass.busy.push(self.effect(lane, &pass.cut)),
                 Advance::Forked => self.fill_fork(&mut pass.ready, lane),
                 Advance::Ended => self.lane_ended(pass, lane),
-                Advance::Paused => self.lane_paused(pass, lane),
+                Advance::Paused => {}
                 Advance::Failed(fault, node) => self.blame(pass, fault, node),
                 Advance::Lost => return false,
             }
@@ -203,12 +204,23 @@ impl Drive {
         })
     }
 
+    /// Calls that are under way go on while other lanes make steps.
+    async fn look_at_calls(&self, pass: &mut DrivePass) {
+        while let Some((lane, over)) = std::future::poll_fn(|context| match pass.busy.poll_next_unpin(context) {
+            Poll::Ready(over) => Poll::Ready(over),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
+        {
+            self.step_over(pass, lane, over);
+        }
+    }
+
     fn step_over(&self, pass: &mut DrivePass, lane: LaneId, over: StepOver) {
         match over {
             StepOver::Goes => pass.ready.push_back(lane),
-            StepOver::Paused => self.lane_paused(pass, lane),
             StepOver::Failed(fault, node) => self.blame(pass, fault, Some(node)),
-            StepOver::Cut | StepOver::Lost => {}
+            StepOver::Paused | StepOver::Cut | StepOver::Lost => {}
         }
     }
 

@@ -55,8 +55,9 @@ fn begin(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<bool, Lost
 
 async fn attempts(context: &StepContext) -> StepOver {
     let common = common(&context.node().node);
-    let mut tried = 0;
     loop {
+        // Attempts that were made before a pause, or by another owner, count.
+        let tried = context.open(|step| step.retries).unwrap_or(0);
         let fault = match once(context, common).await {
             Ok(end) => return ended(context, common, end),
             Err(fault) => fault,
@@ -71,7 +72,6 @@ async fn attempts(context: &StepContext) -> StepOver {
             return failed(context, common, fault);
         }
         let delay_ms = common.retries.backoff_ms.saturating_mul(1 << tried.min(20));
-        tried += 1;
         let attempt = context.attempt() + 1;
         let event = Event::StepRetrying { step: context.step(), attempt, delay_ms, fault };
         if context.emit(event).is_err() {

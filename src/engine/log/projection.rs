@@ -1,5 +1,6 @@
 //! Owns the rows next to a run's log by which runs, spans and messages are found without reading logs.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -133,9 +134,15 @@ pub(in crate::engine) fn row_of(world: &World, run: &Run, ownership: &Ownership,
     }
 }
 
-/// The rows of all children, as they are now.
-pub(in crate::engine) fn children(_world: &World, run: &Run, tenant: &Arc<str>, ownership: &Ownership, definitions: &Definitions) -> Vec<RunRow> {
-    run.children.iter().map(|(id, child)| child_row(run, *id, child, tenant, ownership, definitions)).collect()
+/// Child runs that are over: no answer, retry or cancel changes them.
+pub(in crate::engine) fn ended_children(run: &Run) -> HashSet<Id> {
+    run.children.iter().filter(|(_, child)| child.status.terminal()).map(|(id, _)| *id).collect()
+}
+
+/// The rows of the children that were not over before, as they are now.
+pub(in crate::engine) fn children(run: &Run, before: &HashSet<Id>, tenant: &Arc<str>, ownership: &Ownership, definitions: &Definitions) -> Vec<RunRow> {
+    let changed = run.children.iter().filter(|(id, _)| !before.contains(id));
+    changed.map(|(id, child)| child_row(run, *id, child, tenant, ownership, definitions)).collect()
 }
 
 /// `{code, message, node_id}` as runs show it.

@@ -146,7 +146,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
         queue: None,
         tries: loaded.row.tries,
     };
-    let (head, now) = (run.head, world.clock.now());
+    let (head, now, before) = (run.head, world.clock.now(), projection::ended_children(&run));
     let mut events = Vec::with_capacity(2);
     // The time since its owner left does not count as working time.
     if run.status == Status::Running {
@@ -167,7 +167,7 @@ async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, m
     let row = projection::row_of(world, &run, &ownership, telling.ordered.last, now);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
     append.entries = entries;
-    append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
+    append.children = projection::children(&run, &before, tenant, &ownership, &loaded.definitions);
     let cut = recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
     let taken = reopen::take(world, loaded.row.fence, append, kept, None).await?.is_some();

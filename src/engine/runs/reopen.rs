@@ -1,6 +1,5 @@
 //! Owns the continuation of a paused or ended run: claim it, append one entry, drive or queue it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -49,7 +48,7 @@ pub(in crate::engine) async fn go_on(
     let passing = Passing::since(&*world.clock, at);
     let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
     let (head, messages, files) = (run.head, thread_messages::answer_message(world, &run, &entry), files_of(&event));
-    let before = ended_children(&run);
+    let before = projection::ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Input::Entry(Arc::clone(&entry)));
     let row = projection::row_of(world, &run, &ownership, telling.ordered.last, at);
@@ -60,8 +59,8 @@ pub(in crate::engine) async fn go_on(
         append.forgotten = crate::engine::runs::forget_turns::by(loaded.row.thread, &loaded.entries, retried);
     }
     append.entries = vec![Arc::clone(&entry)];
-    append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
-    let ended: Vec<Id> = ended_children(&run).difference(&before).copied().collect();
+    append.children = projection::children(&run, &before, tenant, &ownership, &loaded.definitions);
+    let ended: Vec<Id> = projection::ended_children(&run).difference(&before).copied().collect();
     append.outbox = crate::engine::log::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
     let status = if queued { Status::Queued } else { Status::Running };
     let started = Started { run: run.id, thread: run.created.thread, pause, status, after, after_live };
@@ -88,11 +87,6 @@ fn files_of(event: &Event) -> Vec<Arc<str>> {
     let Event::Resumed(resumed) = event else { return Vec::new() };
     let Answer::Human { attachments, .. } = &resumed.answer else { return Vec::new() };
     attachments.iter().map(|file| file.storage_key.as_str().into()).collect()
-}
-
-/// Child runs that are over.
-fn ended_children(run: &Run) -> HashSet<Id> {
-    run.children.iter().filter(|(_, child)| child.status.terminal()).map(|(id, _)| *id).collect()
 }
 
 /// The pause that an entry answers, and whether a worker is to go on.

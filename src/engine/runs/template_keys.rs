@@ -7,13 +7,13 @@ use crate::engine::world::World;
 use crate::model::run::{Lane, Run};
 use crate::model::template_text::System;
 
-/// The `__studio_*` keys of templates at this moment.
+/// The `__studio_*` keys of templates in a lane: the time is that at which its step began, also when the step is entered again.
 pub(in crate::engine) fn system(run: &Run, lane: &Lane, world: &World) -> System {
     let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str());
     let zone = own("__studio_timezone").unwrap_or(&world.config.timezone);
     System {
         thread_id: run.created.thread,
-        now: world.clock.now(),
+        now: lane.step.as_deref().map_or_else(|| world.clock.now(), |step| step.started_at),
         timezone: time_zone(zone).unwrap_or(TimeZone::UTC),
         locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
     }

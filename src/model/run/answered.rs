@@ -107,6 +107,7 @@ impl Run {
         for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
             let failed = std::mem::replace(&mut step.failed, false);
             step.attempt += u32::from(failed);
+            step.retries = 0;
         }
         self.reenter();
     }

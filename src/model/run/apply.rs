@@ -101,8 +101,9 @@ impl Run {
             return;
         }
         in_step(step, &entry.event);
-        if let (Event::Paused(pause), Some(child)) = (&entry.event, step.child_run.and_then(|id| self.children.get_mut(&id)))
-        {
+        let Event::Paused(pause) = &entry.event else { return };
+        step.paused_after = self.answered.len();
+        if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
             child.wait(paused_as(&pause.reason), entry.at);
         }
     }
@@ -378,6 +379,7 @@ fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Optio
 fn in_step(step: &mut OpenStep, event: &Event) {
     if let Event::StepRetrying { attempt, .. } = event {
         step.attempt = *attempt;
+        step.retries += 1;
         step.fallbacks.failed();
     } else if let Event::ModelFallback(turned) = event {
         step.fallbacks.turn(turned);

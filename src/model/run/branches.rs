@@ -18,6 +18,13 @@ impl Run {
         fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
     }
 
+    /// Whether the branches of a fork that have not begun wait for an answer: inside of it, something has paused since the last one.
+    pub(crate) fn holds_back(&self, fork: Id) -> bool {
+        let answers = self.answered.len();
+        let waits = |lane: &Lane| lane.step.as_deref().is_some_and(|step| step.pause.is_some() && step.paused_after == answers);
+        self.lanes.values().any(|lane| waits(lane) && self.spot(lane.id).is_in(fork))
+    }
+
     pub(super) fn branch_started(&mut self, id: LaneId, fork: Id, parent: LaneId) {
         let plan = Arc::clone(&self.plan);
         self.next_lane = id + 1;

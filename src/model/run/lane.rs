@@ -90,6 +90,8 @@ pub struct OpenStep {
     pub node: NodeIndex,
     /// From 1.
     pub attempt: u32,
+    /// How often it was tried again by itself since it began or a retry entered it.
+    pub retries: u32,
     /// As published.
     pub iteration: Option<u32>,
     /// The child run of a stored agent.
@@ -116,6 +118,8 @@ pub struct OpenStep {
     pub measured: HashSet<String>,
     /// What it waits for.
     pub pause: Option<Box<Pause>>,
+    /// How many answers the run had when that began.
+    pub paused_after: usize,
     /// Answers to its tool calls.
     pub decisions: HashMap<String, Decision>,
     /// Calls that its pauses asked about: they are the step's own before they are announced.
@@ -205,6 +209,7 @@ impl OpenStep {
             id: started.step,
             node,
             attempt: started.attempt,
+            retries: 0,
             iteration: started.iteration,
             child_run: started.child_run,
             started_at: at,
@@ -218,6 +223,7 @@ impl OpenStep {
             covers: Vec::new(),
             measured: HashSet::new(),
             pause: None,
+            paused_after: 0,
             decisions: HashMap::new(),
             gated: HashSet::new(),
             answer: None,

@@ -39,10 +39,14 @@ pub struct Spot {
 impl Spot {
     /// Whether going back to a step here makes a later step there obsolete. `reopened` are the lanes whose closed forks open again.
     pub fn obsoletes(&self, later: &Self, reopened: &[LaneId]) -> bool {
-        let own_fork = |fork: &Id| self.above.iter().any(|(_, own)| own == fork);
         later.lane == self.lane
             || reopened.contains(&later.lane)
-            || later.above.iter().any(|(lane, fork)| *lane == self.lane || (reopened.contains(lane) && !own_fork(fork)))
+            || later.above.iter().any(|(lane, fork)| *lane == self.lane || (reopened.contains(lane) && !self.is_in(*fork)))
+    }
+
+    /// Whether it is inside of a fork.
+    pub(super) fn is_in(&self, fork: Id) -> bool {
+        self.above.iter().any(|(_, own)| *own == fork)
     }
 
     /// The forks around it that those lanes had opened.

@@ -29,6 +29,8 @@ pub struct Trace {
     /// In the order in which they began.
     pub spans: Vec<Span>,
     index: HashMap<Id, usize>,
+    /// Places of the steps of forks that may be open.
+    open_forks: Vec<usize>,
     open_calls: HashMap<(Id, String), usize>,
     /// Tool calls of specialists, with the call that each specialist answers.
     parents: HashMap<(Id, String), String>,
@@ -69,6 +71,9 @@ impl Trace {
     }
 
     fn begin(&mut self, step: Step) {
+        if step.kind == Some(NodeKind::Fork) {
+            self.open_forks.push(self.steps.len());
+        }
         self.index.insert(step.id, self.steps.len());
         self.steps.push(step);
     }
@@ -137,8 +142,11 @@ impl Trace {
 
     /// Changes the forks that stand so.
     fn forks(&mut self, status: StepStatus, change: impl Fn(&mut Step)) {
-        let stands = |step: &&mut Step| step.kind == Some(NodeKind::Fork) && step.status == status && !step.superseded;
-        self.steps.iter_mut().filter(stands).for_each(change);
+        let steps = &mut self.steps;
+        self.open_forks.retain(|at| steps.get(*at).is_some_and(|fork| fork.status != StepStatus::Completed && !fork.superseded));
+        for at in &self.open_forks {
+            steps.get_mut(*at).filter(|fork| fork.status == status).into_iter().for_each(&change);
+        }
     }
 
     fn started(&mut self, entry: &Entry, now: Moment, started: &StepStarted, run: &Run, plan: &Plan, snapshots: bool) {
@@ -230,6 +238,9 @@ impl Trace {
         }
         for fork in spot.forks_of(&reopened) {
             self.with(fork, Step::reopen);
+            if let Some(at) = self.index.get(&fork).copied().filter(|at| !self.open_forks.contains(at)) {
+                self.open_forks.push(at);
+            }
         }
     }
 

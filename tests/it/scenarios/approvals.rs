@@ -184,3 +184,15 @@ async fn a_call_that_does_not_fit_its_tool_asks_nobody() {
     assert!(reply.contains("/sum: \"x\" is not of type \"integer\""), "{reply}");
     assert_eq!(story.hands.calls(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_decision_in_between_gives_a_node_no_further_attempts() {
+    let down = json!({"error": "provider_unavailable", "text": "down"});
+    let story = Story::scripted(json!([down, {"tool_calls": [{"name": "pay", "arguments": {"sum": 5}}]}, down, {"text": "Fine."}]));
+    let run = story.run("start -> agent_1{provider: script, model: m, tools: [{ref: \"host:pay\"}], retries: {max: 1, backoff_ms: 0}} -> stop").await;
+    assert!(run.text.contains("step_retrying") && run.text.contains("tool_approval_required"), "{}", run.text);
+    let told = story.resume(&run.id, json!({"approval": "approve"})).await;
+    assert!(!told.contains("step_retrying") && told.contains("step_failed"), "{told}");
+    let told = story.retry(&run.id, json!({})).await;
+    assert!(told.contains("attempt=3 resumed=true") && told.contains("trace_completed"), "{told}");
+}

@@ -117,3 +117,19 @@ async fn runs_of_agents_end_with_their_workflow_unless_they_were_done_before() {
     let run = working(&story, &format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop"), 1).await;
     assert_eq!((story.cancel(&run).await.as_str(), children(&story).await), ("cancelled", vec!["cancelled".to_owned()]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_is_heard_while_many_branches_make_long_steps() {
+    let story = Story::with(json!({"parallel": {"concurrency": 64}}), json!([]));
+    let mut sketch = "start -> fork_1 -> join_1 -> stop".to_owned();
+    for n in 0..48 {
+        sketch.push_str(&format!("\nfork_1.b{n} -> loop_{n}{{max_steps: 10000, on_max: exit, state_key: many, operator: contains, value: none}}; loop_{n}.continue -> loop_{n}; loop_{n}.exit -> join_1"));
+    }
+    let workflow = story.workflow(&sketch).await;
+    let many: Vec<String> = (0..8_000).map(|n| format!("item {n}")).collect();
+    let run = story.bench.start(&workflow, json!({"message": "hi", "state": {"many": many}})).await.run.to_string();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let asked = std::time::Instant::now();
+    assert_eq!(story.cancel(&run).await, "cancelled");
+    assert!(asked.elapsed() < std::time::Duration::from_secs(2), "it took {:?}", asked.elapsed());
+}

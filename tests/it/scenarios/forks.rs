@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
+use wfstudio::engine::Order;
 
 use crate::support::story::Story;
 
@@ -331,4 +332,22 @@ async fn one_agent_node_pauses_in_many_branches() {
         32 step_completed step_id="s5" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
         33 trace_completed status="completed" output={"input":"hi","parallel_results":{"a":"Paid.","b":"Paid."}} reply="Paid." thread_id="t1" duration_ms="ms" usage="24+10"
     "#]].assert_eq(&story.resume(&run.id, json!({"node_id": "agent_1", "approval": "approve"})).await);
+}
+
+#[tokio::test]
+async fn a_branch_that_makes_many_steps_holds_up_no_call_of_its_sibling() {
+    let story = Story::plain();
+    let many: Vec<String> = (0..8_000).map(|n| format!("item {n}")).collect();
+    let run = story
+        .run_with(
+            "start -> fork_1 -> join_1 -> stop
+            fork_1.a -> loop_1{max_steps: 1000, on_max: exit, state_key: many, operator: contains, value: none}; loop_1.continue -> loop_1; loop_1.exit -> join_1
+            fork_1.b -> tool_b{tool_ref: \"host:slow\", parameters: {ms: 20}} -> join_1",
+            json!({"message": "hi", "state": {"many": many}}),
+        )
+        .await;
+    let told = story.tail(&run.id, Order::Live, 0).await;
+    let done = told.lines().position(|line| line.contains("step_completed") && line.contains("node_id=\"tool_b\"")).expect("an end");
+    let passes = told.lines().skip(done).filter(|line| line.contains("loop_iteration")).count();
+    assert!(passes > 100, "{passes} of 1000 passes came after a call of 20 ms had its answer");
 }

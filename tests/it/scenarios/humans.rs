@@ -109,3 +109,22 @@ async fn a_pause_is_known_by_its_id_in_capitals_too() {
     story.resume(&run.id, json!({"pause_id": pause, "message": "x"})).await;
     assert_eq!(story.trace(&run.id).await["trace"]["status"], "completed");
 }
+
+#[tokio::test]
+async fn an_answer_writes_nothing_of_agents_that_are_done() {
+    let story = Story::scripted(json!([{"times": 0, "text": "Fine."}]));
+    let agent = story.bench.agent(json!({"name": "Helper", "provider": "script", "model": "m"})).await;
+    let sketch = "start -> loop_1{max_steps: 3, on_max: exit}; loop_1.continue -> agent_1{agent_id: AGENT} -> human_1 -> loop_1; loop_1.exit -> stop";
+    let run = story.run(&sketch.replace("AGENT", &format!("\"{agent}\""))).await;
+    story.resume(&run.id, json!({"message": "on"})).await;
+    let store = &story.bench.studio.world().store;
+    // Whatever writes their rows again takes this back.
+    let marked = store.write(|tx| tx.execute("UPDATE #runs SET waiting_ms = 77 WHERE parent IS NOT NULL", &[])).await;
+    assert_eq!(marked.expect("a store"), 2);
+    story.resume(&run.id, json!({"message": "on"})).await;
+    let kept = store.read(|tx| tx.query_one("SELECT COUNT(*) FROM #runs WHERE parent IS NOT NULL AND waiting_ms = 77", &[], |row| row.int(0))).await;
+    assert_eq!(kept.expect("a store"), Some(2), "an answer that writes all of them anew takes longer each time");
+    assert!(story.bench.studio.cancel(&story.bench.scope, &run.id).await.is_ok());
+    let kept = store.read(|tx| tx.query_one("SELECT COUNT(*) FROM #runs WHERE parent IS NOT NULL AND waiting_ms = 77", &[], |row| row.int(0))).await;
+    assert_eq!(kept.expect("a store"), Some(2), "so does a cancel");
+}

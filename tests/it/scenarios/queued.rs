@@ -143,3 +143,26 @@ async fn a_chat_turn_is_not_tried_again_through_the_queue() {
     story.retry(&turn.id, json!({})).await;
     assert_eq!(story.trace(&turn.id).await["trace"]["status"], "completed");
 }
+
+#[tokio::test]
+async fn a_second_try_begins_no_branch_that_waits_for_an_answer() {
+    let settings = json!({"async_runs_enabled": true, "queue_tries": 2, "queue_backoff": 0, "worker": {"in_process": false}, "parallel": {"concurrency": 2}});
+    let story = Story::with(settings, json!([{"error": "provider_unavailable"}, {"text": "Fine."}]));
+    let run = story
+        .queue(
+            "start -> fork_1 -> join_1 -> stop
+            fork_1.a -> human_a{output_key: a} -> join_1; fork_1.b -> llm_b{provider: script, model: m} -> join_1; fork_1.c -> set_c{key: c, value: 1} -> join_1",
+        )
+        .await;
+    for _ in 0..2 {
+        while story.bench.studio.world().work().await.expect("work").is_none() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        story.settle(&run).await;
+    }
+    story.join(&run).await;
+    let told = story.tail(&run, Order::Ordered, 0).await;
+    assert!(told.contains("attempt=2 resumed=true branch_id=\"b\"") && told.contains("parallel_interrupt"), "{told}");
+    assert!(!told.contains("branch_id=\"c\""), "it waits for the answer: {told}");
+    assert!(story.resume(&run, json!({"message": "A"})).await.contains("trace_completed"));
+}

@@ -376,3 +376,48 @@ async fn a_step_is_shown_whole_however_much_was_said_before_it() {
     let span = &late["spans"][0];
     assert_eq!((&span["input"][0]["content"], &span["output"]["content"]), (&json!("late"), &json!("Done.")), "{span}");
 }
+
+/// The log of a loop in which a person was asked so many times.
+fn asked(times: u64) -> (Vec<std::sync::Arc<wfstudio::model::event::Entry>>, std::sync::Arc<wfstudio::model::plan::Plan>) {
+    use wfstudio::model::event::{Entry, Event};
+    let sketch = wfstudio::model::sketch::graph("start -> loop_1{max_steps: 9}; loop_1.continue -> human_1 -> loop_1; loop_1.exit -> stop").expect("a sketch");
+    let plan = wfstudio::model::plan::Plan::new(std::sync::Arc::new(wfstudio::model::graph::Graph::parse(&sketch).expect("a graph")));
+    let id = |n: u64| format!("01a1faaf-fd00-7000-8000-{n:012x}");
+    let created = json!({"created": {"entity": "workflow", "entity_id": id(1), "entity_name": "w", "graph": "g", "definitions": "d", "message": "hi", "state": {}, "thread": id(2), "async": false}});
+    let mut events = vec![created, json!("began")];
+    for n in 1..=times {
+        let (visit, step, pause) = (id(n << 4), id((n << 4) + 1), id((n << 4) + 2));
+        let started = |resumed: bool| json!({"step_started": {"step": step, "node": "human_1", "attempt": 1, "resumed": resumed}});
+        events.extend([
+            json!({"step_ran": {"step": visit, "node": "loop_1", "iteration": n, "max_steps": 9, "outcome": {"left": {"handle": "continue"}}}}),
+            started(false),
+            json!({"paused": {"id": pause, "step": step, "node": "human_1", "reason": {"human": {"prompt": "?", "output_key": "k"}}}}),
+            json!({"rested": {"status": "awaiting_input"}}),
+            json!({"resumed": {"pause": pause, "answer": {"human": {"message": "on"}}, "async": false}}),
+            started(true),
+            json!({"step_completed": {"step": step, "handle": "default", "change": {"k": "on"}}}),
+        ]);
+    }
+    let entry = |(seq, event): (u64, serde_json::Value)| {
+        let event: Event = serde_json::from_value(event).expect("an event");
+        std::sync::Arc::new(Entry { seq, at: wfstudio::model::Timestamp(i64::try_from(seq).expect("a time")), lane: 0, event })
+    };
+    ((1..).zip(events).map(entry).collect(), std::sync::Arc::new(plan))
+}
+
+#[test]
+fn a_trace_of_many_pauses_is_read_in_proportion_to_them() {
+    let took = |times: u64| {
+        let (entries, plan) = asked(times);
+        let wfstudio::model::event::Event::Created(created) = &entries[0].event else { panic!("it begins with its creation") };
+        let read = || {
+            let begun = std::time::Instant::now();
+            let trace = wfstudio::model::trace::Trace::read(created.thread, &entries, created, &plan, false);
+            assert_eq!(trace.steps.len() as u64, 2 * times);
+            begun.elapsed()
+        };
+        (0..2).map(|_| read()).min().expect("a time")
+    };
+    let (few, many) = (took(2_000), took(16_000));
+    assert!(many < few * 24, "eight times as many take {many:?} instead of {few:?}");
+}

@@ -258,7 +258,7 @@ impl Story {
     }
 
     /// What must hold of every run at rest.
-    async fn check(&self, run: &str) {
+    pub async fn check(&self, run: &str) {
         let tail = self.read(run, From::default(), Follow::Tail).await;
         let live = self.read(run, From { order: Order::Live, after: 0 }, Follow::Tail).await;
         let trace = self.trace(run).await;
