@@ -81,11 +81,17 @@ fn read_file(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
     let toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
     let parsed = if toml {
-        toml::from_str::<Value>(&text).map_err(|error| named(&error))
+        toml::from_str::<Value>(&text).map_err(|error| named(&without_line(&error, &text)))
     } else {
         serde_json::from_str::<Value>(&text).map_err(|error| named(&error))
     };
     parsed.and_then(|value| if value.is_object() { Ok(value) } else { Err(named(&"it is not an object")) })
+}
+
+/// What is wrong with TOML, and where. The error itself would show the line, and a secret in it.
+fn without_line(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    before.map_or_else(|| error.message().to_owned(), |before| format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
 }
 
 fn key_at(path: &str) -> Option<&'static Key> {

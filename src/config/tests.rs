@@ -224,6 +224,22 @@ fn later_sources_win_and_are_named() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_told_without_its_text() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, place) in [
+        ("studio.toml", "queue = 'q'\n[secrets]\nOPENAI_API_KEY = sk-live-1234\n", "line 3"),
+        ("studio.toml", "[secrets]\nOPENAI_API_KEY = 'sk-live-1234\n", "line 2"),
+        ("studio.json", "{\"secrets\": {\n\"OPENAI_API_KEY\": sk-live-1234}}", "line 2"),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        let error = Config::load(ConfigSources { file: Some(file), ..ConfigSources::default() }).unwrap_err();
+        let told = format!("{} {error:?}", error.message);
+        assert!(told.contains(place) && !told.contains("sk-live"), "{told}");
+    }
+}
+
+#[test]
 fn all_problems_are_listed_at_once() {
     let shown = refusal(json!({
         "queu": "x", "limits": {"body_kb": "big", "nope": 1}, "queue_tries": 0, "runs": 3, "rag": {"mode": "fuzzy"},

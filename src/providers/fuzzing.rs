@@ -125,7 +125,7 @@ fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {
         gate: super::limits::Gate::open(), key: Some(0),
     };
     match family {
-        "openai-responses" => Box::new(Responses { wire }),
+        "openai-responses" => Box::new(Responses { wire, strict: true }),
         "anthropic" => Box::new(Anthropic { wire, version: None, vertex: None }),
         "gemini" => Box::new(Gemini { wire, vertex: None }),
         "ollama" => Box::new(Ollama { wire, windows: std::collections::BTreeMap::new() }),

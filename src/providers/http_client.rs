@@ -17,6 +17,7 @@ use super::limits::{Gate, Key};
 use super::trust::Trust;
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
+use crate::model::address::without_credentials;
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 
@@ -150,7 +151,7 @@ impl Outbound {
     pub async fn reach(&self, url: &str) -> Result<u16, String> {
         let lane = self.lane().map_err(|failure| failure.fault.message)?;
         let answer = lane.client.get(url).timeout(CONNECT).send().await;
-        answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {url}: {}", error.without_url()))
+        answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {}: {}", without_credentials(url), error.without_url()))
     }
 
     /// The wall clock.

@@ -166,7 +166,7 @@ pub(super) async fn answer_text(provider: &dyn Provider, request: &ChatRequest) 
         let _ = match delta {
             Delta::Text(text) => write!(heard, "{text:?} "),
             Delta::Reasoning(text) => write!(heard, "({text:?}) "),
-            Delta::Spent(_) | Delta::Waited(_) => Ok(()),
+            Delta::Spent(_) | Delta::Waited(_) | Delta::Made => Ok(()),
         };
     };
     let answer = provider.chat(request, &hear).await;

@@ -202,6 +202,8 @@ pub enum Delta {
     Spent(Tokens),
     /// How long the call waited for room before it was made.
     Waited(std::time::Duration),
+    /// There is room, and nothing to wait for: the call is made.
+    Made,
 }
 
 /// What takes the pieces of a streamed answer. Called on the provider's task, must not block.
@@ -316,6 +318,8 @@ pub struct ProviderFailure {
     pub fault: Fault,
     /// Tokens that were reported before it failed.
     pub tokens: Option<Tokens>,
+    /// What it costs in dollars, when the provider said so.
+    pub cost: Option<Picos>,
     /// An answer was begun or waited for: the provider may have taken tokens that it did not report.
     pub cut: bool,
     /// Of a scripted model: which reply was used.
@@ -328,6 +332,11 @@ impl ProviderFailure {
         Self::from(Fault::new(code, message))
     }
 
+    /// An answer was begun: some of it may be told, and it may have to be paid.
+    pub const fn is_of_an_answer(&self) -> bool {
+        self.cut || self.tokens.is_some()
+    }
+
     /// The failure of an answer that was begun or waited for.
     pub fn cut(code: FaultCode, message: impl Into<String>) -> Self {
         Self { cut: true, ..Self::new(code, message) }
@@ -336,7 +345,7 @@ impl ProviderFailure {
 
 impl From<Fault> for ProviderFailure {
     fn from(fault: Fault) -> Self {
-        Self { fault, tokens: None, cut: false, reply_index: None }
+        Self { fault, tokens: None, cost: None, cut: false, reply_index: None }
     }
 }
 

@@ -30,7 +30,7 @@ impl Refused {
 
 /// What an answer with an error status says.
 pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Refused {
-    let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let json = alone(serde_json::from_slice(body).unwrap_or(Value::Null));
     let told = ErrorBody::of(&json);
     // JSON of an unknown form is written anew, so that its texts stand in it as they are masked.
     let rest = || if json.is_null() { String::from_utf8_lossy(body).trim().to_owned() } else { json.to_string() };
@@ -42,6 +42,14 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
         (_, false) => format!("the provider answered {status}: {text}"),
     };
     Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now).or_else(|| wait_inside(&json)) }
+}
+
+/// Google's servers put the object of some errors into a list.
+fn alone(json: Value) -> Value {
+    match json {
+        Value::Array(mut list) if list.len() == 1 && list[0].is_object() => list.swap_remove(0),
+        json => json,
+    }
 }
 
 /// The request was refused because it asked for a stream.
@@ -110,13 +118,14 @@ fn code(status: u16, told: &ErrorBody) -> FaultCode {
 }
 
 /// The model, the account or this kind of answer may not be streamed.
-const UNSTREAMED: [&str; 6] = [
+const UNSTREAMED: [&str; 7] = [
     "must be verified to stream",
     "does not support stream",
     "'stream' does not support",
     "not support streaming",
     "streaming is not supported",
     "stream is not supported",
+    "tool use in streaming mode",
 ];
 /// The model or the account does not show what it thinks.
 const SUMMARIES: [&str; 9] = [
@@ -237,10 +246,15 @@ fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     match after.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         Err(_) => {
-            let at = jiff::fmt::rfc2822::parse(after).ok()?.timestamp().as_millisecond();
-            Some(Duration::from_millis(Timestamp(at).since(now)))
+            // The clock that says when may be another than ours: it says what it shows, too.
+            let now = header("date").and_then(moment).unwrap_or(now);
+            Some(Duration::from_millis(moment(after)?.since(now)))
         }
     }
+}
+
+fn moment(date: &str) -> Option<Timestamp> {
+    Some(Timestamp(jiff::fmt::rfc2822::parse(date).ok()?.timestamp().as_millisecond()))
 }
 
 /// The wait in Google's error body: `{"error":{"details":[{"retryDelay":"1.5s"}]}}`.
@@ -313,6 +327,17 @@ mod tests {
             ),
             (422, r#"{"detail":"w"}"#, "provider_bad_request false None the provider answered 422: w"),
             (404, r#"{"error":"no model"}"#, "provider_bad_request false None the provider answered 404: no model"),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum","status":"INVALID_ARGUMENT"}}]"#,
+                "context_overflow false None the provider answered 400: The input token count (9) exceeds the maximum",
+            ),
+            (
+                429,
+                r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"1.5s"}]}}]"#,
+                "provider_rate_limited true Some(1.5s) the provider answered 429: m",
+            ),
+            (400, "[1,2]", "provider_bad_request false None the provider answered 400: [1,2]"),
         ];
         for (status, body, wanted) in table {
             assert_eq!(refused(status, None, body), wanted);
@@ -341,6 +366,22 @@ mod tests {
         let told = r#"{"error":{"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"1.5s"}]}}"#;
         assert_eq!(refused(429, None, told), format!("{limited} Some(1.5s) {tail}: m"));
         assert_eq!(refused(429, Some(("retry-after", "2")), told), format!("{limited} Some(2s) {tail}: m"));
+    }
+
+    #[test]
+    fn a_date_is_waited_for_by_the_clock_that_said_it() {
+        let wait = |sent: Option<&str>, until: &str| {
+            let mut headers = HeaderMap::new();
+            headers.extend(sent.map(|sent| (http::header::DATE, sent.parse().expect("a header"))));
+            headers.insert("retry-after", until.parse().expect("a header"));
+            read(429, &headers, b"", Timestamp(60_000)).wait
+        };
+        let at = |second: u32| format!("Thu, 01 Jan 1970 01:00:{second:02} GMT");
+        // Here it is a minute after midnight, at the provider an hour.
+        assert_eq!(wait(Some(&at(0)), &at(3)), Some(Duration::from_secs(3)));
+        assert_eq!(wait(Some("Wed, 31 Dec 1969 23:00:00 GMT"), "Wed, 31 Dec 1969 23:00:03 GMT"), Some(Duration::from_secs(3)));
+        assert_eq!(wait(Some("yesterday"), "Thu, 01 Jan 1970 00:01:03 GMT"), Some(Duration::from_secs(3)));
+        assert_eq!(wait(None, "Thu, 01 Jan 1970 00:01:03 GMT"), Some(Duration::from_secs(3)));
     }
 
     #[test]

@@ -174,9 +174,10 @@ fn rounded(value: &Value) -> Option<u64> {
 /// More than any call costs: such a report is not believed.
 const DEAREST: f64 = 100_000.0;
 
+/// A cost in dollars: a number, or an object with the sum of its parts.
 #[expect(clippy::cast_possible_truncation, reason = "the bound is far below what fits")]
-pub(super) fn dollars(value: &Value) -> Option<Picos> {
-    let amount = value.as_f64().filter(|amount| (0.0..DEAREST).contains(amount))?;
+pub(super) fn dollars(told: &Value) -> Option<Picos> {
+    let amount = told.get("total_cost").unwrap_or(told).as_f64().filter(|amount| (0.0..DEAREST).contains(amount))?;
     Some(Picos((amount * 1e12).round() as i64))
 }
 

@@ -36,14 +36,15 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Takes the next batch. A failure takes the tokens along that were reported before it.
+    /// Takes the next batch. A failure takes the tokens along that all batches reported.
     pub(super) fn take(&mut self, batch: Result<Embeddings, ProviderFailure>) -> Result<(), ProviderFailure> {
-        let batch = batch.map_err(|failure| ProviderFailure { tokens: failure.tokens.or(self.tokens), ..failure })?;
-        self.vectors.extend(batch.vectors);
-        if let Some(more) = batch.tokens {
+        let more = batch.as_ref().map_or_else(|failure| failure.tokens, |batch| batch.tokens);
+        if let Some(more) = more {
             let before = self.tokens.unwrap_or_default().prompt;
             self.tokens = Some(Tokens { prompt: before + more.prompt, ..Tokens::default() });
         }
+        let batch = batch.map_err(|failure| ProviderFailure { tokens: self.tokens, ..failure })?;
+        self.vectors.extend(batch.vectors);
         Ok(())
     }
 

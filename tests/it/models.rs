@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -38,10 +39,17 @@ impl Server {
     }
 }
 
-async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> Json<Value> {
+async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> Response {
+    let model = body["model"].as_str().unwrap_or_default().to_owned();
     server.seen.lock().expect("seen").push(body);
-    let choice = json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hi"}});
-    Json(json!({"id": "c", "object": "chat.completion", "choices": [choice], "usage": server.usage}))
+    if model == "breaks" {
+        let usage = json!({"choices": [{"index": 0, "delta": {"content": "H"}}], "usage": server.usage});
+        let error = json!({"error": {"code": 503, "message": "over capacity"}});
+        return ([("content-type", "text/event-stream")], format!("data: {usage}\n\ndata: {error}\n\n")).into_response();
+    }
+    let said = if model == "refuses" { json!({"role": "assistant", "content": null, "refusal": "I will not."}) } else { json!({"role": "assistant", "content": "Hi"}) };
+    let choice = json!({"index": 0, "finish_reason": "stop", "message": said});
+    Json(json!({"id": "c", "object": "chat.completion", "choices": [choice], "usage": server.usage})).into_response()
 }
 
 /// Runs one llm node: what it told, and its trace.
@@ -112,6 +120,40 @@ async fn a_cost_that_the_provider_tells_wins() {
     );
     let (_, trace) = run(&euros, "llm_1{provider: work, model: gpt-5.2}").await;
     assert_eq!(trace["spans"][0]["cost_source"], "none", "what providers tell is in dollars");
+}
+
+#[tokio::test]
+async fn a_cost_that_the_provider_tells_counts_whatever_became_of_the_answer() {
+    let server = Server::start(json!({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.000_123})).await;
+    for (model, status, code) in [("own", "completed", None), ("refuses", "failed", Some("provider_content_filtered")), ("breaks", "failed", Some("provider_unavailable"))] {
+        let bench = server.bench("openai-compatible", json!({}));
+        let (_, trace) = run(&bench, &format!("llm_1{{provider: work, model: {model}}}")).await;
+        let (span, total) = (&trace["spans"][0], &trace["trace"]);
+        assert_eq!((span["status"].as_str(), span["error"]["code"].as_str()), (Some(status), code), "{span:#}");
+        for told in [span, total] {
+            assert_eq!((&told["total_tokens"], &told["estimated_cost"], &told["unpriced"]), (&json!(15), &json!("0.000123"), &json!(false)), "{model}: {told:#}");
+        }
+        assert_eq!(span["cost_source"], "provider", "{model}");
+    }
+}
+
+/// <https://docs.perplexity.ai/api-reference/chat-completions-post>: the fee of a request is no part of what its tokens cost.
+#[tokio::test]
+async fn a_cost_that_is_told_in_parts_is_their_sum() {
+    let cost = json!({"input_tokens_cost": 0.00005, "output_tokens_cost": 0.00255, "request_cost": 0.006, "total_cost": 0.0086});
+    let server = Server::start(json!({"prompt_tokens": 18, "completion_tokens": 170, "total_tokens": 188, "cost": cost})).await;
+    let (_, trace) = run(&server.bench("perplexity", json!({})), "llm_1{provider: work, model: sonar-pro}").await;
+    let span = &trace["spans"][0];
+    assert_eq!((&span["cost_source"], &span["estimated_cost"]), (&json!("provider"), &json!("0.008600")), "{span:#}");
+}
+
+/// What nobody can have taken is not believed, also beside a cost.
+#[tokio::test]
+async fn tokens_that_no_model_can_have_taken_do_not_count_beside_a_cost() {
+    let server = Server::start(json!({"prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 5, "cost": 0.000_123})).await;
+    let (_, trace) = run(&server.bench("openai-compatible", json!({})), "llm_1{provider: work, model: own}").await;
+    let span = &trace["spans"][0];
+    assert_eq!((&span["total_tokens"], &span["estimated_cost"], &span["cost_source"]), (&json!(0), &json!("0.000123"), &json!("provider")), "{span:#}");
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ impl Talk {
             match delta {
                 Delta::Text(text) => heard.0.push_str(&text),
                 Delta::Reasoning(text) => heard.1.push_str(&text),
-                Delta::Spent(_) | Delta::Waited(_) => {}
+                Delta::Spent(_) | Delta::Waited(_) | Delta::Made => {}
             }
         };
         let answer = self.providers.get(self.peer.0)?.chat(&self.request, &hear).await;

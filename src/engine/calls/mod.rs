@@ -25,7 +25,7 @@ use crate::model::truncation::Cut;
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, PartHash, Warning};
 use crate::model::run::{Call, Finished};
-use crate::model::usage::Usage;
+use crate::model::usage::{Picos, Usage};
 use crate::model::{Id, Timestamp};
 use crate::providers::prompt_cache_key::Conversation;
 use crate::providers::{anthropic, bedrock, host, responses};
@@ -99,6 +99,8 @@ struct CallProgress {
     spent: Mutex<Option<Tokens>>,
     /// How long it waited for room at its provider.
     waited_ms: AtomicU64,
+    /// Its provider was asked.
+    made: AtomicBool,
     /// Readers received some of its text.
     published: AtomicBool,
     /// How long its first piece took.
@@ -220,7 +222,7 @@ impl StepContext {
             Ok(()) => tokio::select! {
                 biased;
                 result = self.ask(call, &heard) => result,
-                () = self.cancelled().cancelled() => Err(ProviderFailure { tokens: *heard.spent.lock(), cut: true, ..cut_short().into() }),
+                () = self.cancelled().cancelled() => Err(ProviderFailure { tokens: *heard.spent.lock(), cut: heard.made.load(Ordering::Relaxed), ..cut_short().into() }),
             },
         };
         let took = started.elapsed();
@@ -298,6 +300,7 @@ impl StepContext {
             Delta::Text(text) if masked => said.push(false, journal.unheld(&held, &text)),
             Delta::Text(text) => said.push(false, text),
             Delta::Spent(tokens) => *heard.spent.lock() = Some(tokens),
+            Delta::Made => heard.made.store(true, Ordering::Relaxed),
             Delta::Waited(time) => heard.waited_ms.store(millis(time).max(1), Ordering::Relaxed),
         };
         let hear = |delta: Delta| {
@@ -340,7 +343,7 @@ impl StepContext {
                         CallOutcome::Message(part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?)
                     }
                 };
-                let (usage, source) = self.cost(provider, model, &reply, began);
+                let (usage, source) = self.cost(provider, model, (reply.tokens, reply.cost), began);
                 let mut call = finished(outcome, Some(usage));
                 call.cost_source = Some(source);
                 (call.response_id, call.response_model) = (reply.named.id.clone(), reply.named.model.clone());
@@ -359,9 +362,10 @@ impl StepContext {
                 refused.map_or(Ok(answer), Err)
             }
             Err(failure) => {
-                let spent = failure.tokens.is_some() || failure.cut;
-                let usage = spent.then(|| self.meter(provider, model, failure.tokens, began));
+                let spent = failure.tokens.is_some() || failure.cost.is_some() || failure.cut;
+                let (usage, source) = spent.then(|| self.cost(provider, model, (failure.tokens, failure.cost), began)).unzip();
                 let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
+                call.cost_source = source;
                 call.reply_index = failure.reply_index;
                 self.record_failed(Event::CallFinished(Box::new(call)), instead(&failure.fault))?;
                 Err(failure.fault)
@@ -369,11 +373,11 @@ impl StepContext {
         }
     }
 
-    /// What an answer took, and who says so: the provider's own figure wins over the table.
-    fn cost(&self, provider: &str, model: &str, reply: &ChatReply, began: Timestamp) -> (Usage, CostSource) {
-        let usage = self.meter(provider, model, reply.tokens, began);
-        match reply.cost.filter(|_| self.world().prices.currency() == DOLLARS) {
-            Some(cost) => (Usage { tokens: reply.tokens.unwrap_or(usage.tokens), cost, unpriced: false }, CostSource::Provider),
+    /// What a call took by its report, and who says so: the provider's own figure wins over the table.
+    fn cost(&self, provider: &str, model: &str, (tokens, cost): (Option<Tokens>, Option<Picos>), began: Timestamp) -> (Usage, CostSource) {
+        let usage = self.meter(provider, model, tokens, began);
+        match cost.filter(|_| self.world().prices.currency() == DOLLARS) {
+            Some(cost) => (Usage { cost, unpriced: false, ..usage }, CostSource::Provider),
             None if usage.unpriced => (usage, CostSource::None),
             None => (usage, CostSource::Table),
         }

@@ -61,8 +61,9 @@ impl Anthropic {
         let mut body = request::body(request, version);
         let mut state = MessageState::default();
         for pauses in 0.. {
-            let spent = state.tokens();
-            let answer = self.post(version, body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
+            let spent = (state.tokens(), state.cost());
+            let refused = |failure| if pauses > 0 { wire::with_report(failure, spent) } else { failure };
+            let answer = self.post(version, body).await.map_err(refused)?;
             let framing = Framing::events(request);
             state = wire::read(answer, framing, state, wire::listeners(framing, request, deltas)).await?;
             let Some(so_far) = (pauses < PAUSES).then(|| state.pause()).flatten() else { break };
@@ -70,8 +71,8 @@ impl Anthropic {
             request::go_on(&mut body, &so_far);
             self.wire.gate.again();
         }
-        let tokens = state.tokens();
-        state.end(request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
+        let report = (state.tokens(), state.cost());
+        state.end(request).map_err(|failure| wire::with_report(failure, report))
     }
 }
 

@@ -8,6 +8,7 @@ use super::{FAMILY, PAUSES};
 use super::blocks::Blocks;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::Warning;
+use crate::model::usage::Picos;
 use crate::providers::own::{Pieces, Sort};
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
@@ -107,8 +108,14 @@ impl Reading for MessageState {
         Some(sum(self.spent, Tokens { prompt, completion, cached, cache_write, cache_write_1h: hour.min(cache_write), reasoning }))
     }
 
+    /// Other servers of this interface tell it. Of an answer with pauses they tell that of the last part alone.
+    fn cost(&self) -> Option<Picos> {
+        let paused = !self.before.is_empty() || self.spent != Tokens::default();
+        self.usage.get("cost").filter(|_| !paused).and_then(reply::dollars)
+    }
+
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        let tokens = self.tokens();
+        let (tokens, cost) = (self.tokens(), self.cost());
         let finish = match self.stop.as_str() {
             "end_turn" | "stop_sequence" | "" => Finish::Stop,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
@@ -130,7 +137,7 @@ impl Reading for MessageState {
             blocks.pop();
         }
         let own = special.then_some(Value::Array(blocks));
-        let mut reply = Parts { text, calls, thoughts, sources, files: Vec::new(), own, tokens, named: self.named, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        let mut reply = Parts { text, calls, thoughts, sources, files: Vec::new(), own, tokens, named: self.named, cost, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));

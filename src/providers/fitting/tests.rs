@@ -26,7 +26,7 @@ fn body(kind: &str, request: &ChatRequest) -> Value {
         "gemini" => gemini::request::body(request),
         "ollama" => ollama::request::body(request, None),
         "cohere" => cohere::request::body(request),
-        "openai-responses" => responses::request::body(request),
+        "openai-responses" => responses::request::body(request, true),
         "bedrock" => bedrock::request::body(request),
         "vertex" if request.model.contains("claude") => anthropic::request::body(request, anthropic::request::SAMPLING),
         "vertex" => gemini::request::body(request),

@@ -107,7 +107,7 @@ impl Reading for Candidate {
 
 /// The candidate that counts.
 fn first(frame: &Value) -> Option<&Value> {
-    frame.get("candidates")?.get(0)
+    frame.get("candidates")?.get(0).filter(|candidate| candidate.get("index").and_then(Value::as_u64).unwrap_or(0) == 0)
 }
 
 impl Candidate {

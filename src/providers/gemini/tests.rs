@@ -56,6 +56,20 @@ async fn thoughts_text_and_parallel_calls_are_put_together() {
 }
 
 #[tokio::test]
+async fn pieces_of_other_candidates_are_no_part_of_the_first() {
+    let other = |parts: &Value, finish: Option<&str>| json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 1}]});
+    let frames = [
+        frame(&json!([{"text": "He"}]), None),
+        other(&json!([{"text": "Good"}]), None),
+        frame(&json!([{"text": "llo"}]), Some("STOP")),
+        other(&json!([{"text": "bye"}]), Some("MAX_TOKENS")),
+    ];
+    check(events(&frames), true, expect![[r#"
+        "He" "llo" 
+        "Hello" Stop None"#]]).await;
+}
+
+#[tokio::test]
 async fn parts_go_back_as_they_came_and_results_in_order() {
     let (provider, mock) = provider(vec![events(&thoughts_and_calls()), whole(&frame(&json!([{"text": "Mild"}]), Some("STOP")))]).await;
     let mut request = hello(true);

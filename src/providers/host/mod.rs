@@ -12,12 +12,13 @@ use tokio::sync::mpsc;
 
 use super::http_client::{TimeLimits, too_much};
 use super::reply::{self, Parts, tool_call_of};
-use super::wire::malformed;
+use super::wire::{malformed, with_report};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure, Ranking, RerankRequest, rerank};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::model::parts::NewFile;
+use crate::model::usage::Picos;
 
 /// The name of the family, in the parts that a host wants back.
 pub(crate) const FAMILY: &str = "host";
@@ -48,7 +49,7 @@ impl HostModels {
                     limit = self.time_limits.idle;
                     heard.take(&chunk, deltas);
                     if heard.bytes > self.time_limits.answer_bytes {
-                        return Err(ProviderFailure { tokens: heard.tokens, cut: true, ..too_much(self.time_limits.answer_bytes) });
+                        return Err(with_report(too_much(self.time_limits.answer_bytes), heard.report()));
                     }
                 }
                 answer = &mut asked => {
@@ -57,11 +58,11 @@ impl HostModels {
                     }
                     return match answer {
                         Ok(answer) => heard.end(&answer, request),
-                        Err(failure) => Err(ProviderFailure { tokens: heard.tokens, cut: heard.said, ..failed(failure) }),
+                        Err(failure) => Err(ProviderFailure { tokens: heard.tokens, cost: heard.cost, cut: heard.said, ..failed(failure) }),
                     };
                 }
-                () = tokio::time::sleep(limit) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(limit) }),
-                () = tokio::time::sleep_until(until) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(self.time_limits.total) }),
+                () = tokio::time::sleep(limit) => return Err(with_report(silent(limit), heard.report())),
+                () = tokio::time::sleep_until(until) => return Err(with_report(silent(self.time_limits.total), heard.report())),
             }
         }
     }
@@ -119,6 +120,7 @@ struct Received {
     parts: parts::ReceivedParts,
     files: Vec<NewFile>,
     tokens: Option<Tokens>,
+    cost: Option<Picos>,
     said: bool,
     /// About how large the chunks were.
     bytes: usize,
@@ -135,6 +137,11 @@ fn weight(value: &Value) -> usize {
 }
 
 impl Received {
+    /// What was reported so far.
+    const fn report(&self) -> (Option<Tokens>, Option<Picos>) {
+        (self.tokens, self.cost)
+    }
+
     fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
         self.said = true;
         self.bytes = self.bytes.saturating_add(weight(chunk));
@@ -148,6 +155,7 @@ impl Received {
         if let Some(call) = chunk.get("tool_call") {
             self.parts.call(tool_call(call));
         }
+        self.cost = chunk.pointer("/usage/cost").and_then(reply::dollars).or(self.cost);
         if let Some(tokens) = chunk.get("usage").and_then(tokens) {
             self.tokens = Some(tokens);
             deltas(Delta::Spent(tokens));
@@ -162,9 +170,10 @@ impl Received {
             parts.iter().for_each(|part| self.parts.take(part, &|_| {}));
             self.files.extend(parts.iter().filter_map(file));
         }
+        let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
+        let cost = answer.pointer("/usage/cost").and_then(reply::dollars).or(self.cost);
         if self.parts.has_too_many() {
-            let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
-            return Err(ProviderFailure { tokens, cut: true, ..malformed("it has too many parts") });
+            return Err(with_report(malformed("it has too many parts"), (tokens, cost)));
         }
         let whole = answer.get("message").map(|message| message.get("content").unwrap_or(message));
         let said = self.parts.text();
@@ -172,14 +181,13 @@ impl Received {
         let told = answer.get("tool_calls").and_then(Value::as_array);
         let (heard, thoughts, sources, own) = self.parts.end();
         let calls = told.map_or(heard, |calls| calls.iter().map(tool_call).collect());
-        let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         let mut named = Named::default();
         named.take(answer.get("response_id"), answer.get("response_model"));
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, thoughts, sources, files: self.files, own, tokens, named, cost: None, finish, explanation: String::new() };
-        parts.into_reply(FAMILY, request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
+        let parts = Parts { text, calls, thoughts, sources, files: self.files, own, tokens, named, cost, finish, explanation: String::new() };
+        parts.into_reply(FAMILY, request).map_err(|failure| with_report(failure, (tokens, cost)))
     }
 }
 

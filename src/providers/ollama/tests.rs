@@ -242,3 +242,15 @@ async fn texts_become_vectors() {
     assert_eq!(mock.seen.lock().expect("seen")[0], ("/api/embed".to_owned(), json!({"model": "e", "input": ["a", "b"]})));
     assert!(provider.embed(&request).await.expect_err("malformed").fault.message.contains("missing field `embeddings`"));
 }
+
+#[tokio::test]
+async fn what_all_batches_took_counts_also_when_one_of_them_fails() {
+    let batch = |vectors: Value, count: u64| whole(&json!({"embeddings": vectors, "prompt_eval_count": count}));
+    for (last, tokens) in [(batch(json!([]), 3), 8), (Canned(400, &[], vec![String::new()]), 5)] {
+        let (provider, mock) = provider(vec![batch(json!([[1.0]]), 5), last]).await;
+        let texts = vec!["x".repeat(700 << 10); 2];
+        let request = EmbedRequest { model: "e".into(), texts, query: false, dimensions: None, tenant: String::new(), trace: None };
+        let failure = provider.embed(&request).await.expect_err("too few");
+        assert_eq!((mock.seen.lock().expect("seen").len(), failure.tokens.map(|tokens| tokens.prompt)), (2, Some(tokens)));
+    }
+}

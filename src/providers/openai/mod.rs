@@ -50,7 +50,8 @@ impl Provider for OpenAi {
             let body = request::body(request, &self.dialect);
             let answer = self.post("chat/completions", &request.model, body).await?;
             let framing = if request::streams(request, &self.dialect) { Framing::Events } else { Framing::Whole };
-            wire::reply(answer, framing, CompletionState::new(&self.dialect, &request.model), request, deltas).await
+            let state = CompletionState::new(&self.dialect, &request.model).among(self.wire.options.contains_key("n"));
+            wire::reply(answer, framing, state, request, deltas).await
         })
     }
 

@@ -289,6 +289,36 @@ async fn a_server_that_does_not_stream_is_read_too() {
 }
 
 #[tokio::test]
+async fn pieces_of_other_answers_are_no_part_of_the_first() {
+    let piece = |index: u64, text: &str| json!({"choices": [{"index": index, "delta": {"content": text}}]});
+    let other = json!({"choices": [{"index": 1, "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "t", "arguments": "{}"}}]}}]});
+    let cut = json!({"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]});
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}});
+    let (mut wire, _) = mock::start("/v1", vec![stream(&[piece(0, "He"), piece(1, "Good"), piece(0, "llo"), piece(1, "bye"), other, cut, usage])]).await;
+    wire.options.insert("n".into(), 2.into());
+    expect![[r#"
+        "He" "llo" 
+        "Hello" Stop Some((3, 4, 0, 0, 0))"#]].assert_eq(&answer_text(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await);
+}
+
+/// Some servers stream pieces of a `message`, and some repeat all of it at the end.
+#[tokio::test]
+async fn pieces_may_be_called_messages() {
+    let piece = |text: &str| json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]});
+    check("custom", stream(&[piece("He"), piece("llo")]), true, expect![[r#"
+        "He" "llo" 
+        "Hello" Stop None"#]]).await;
+    let whole = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]});
+    check("custom", stream(&[delta(&json!({"content": "He"})), delta(&json!({"content": "llo"})), whole]), true, expect![[r#"
+        "He" "llo" 
+        "Hello" Stop None"#]]).await;
+    let both = |said: &str, all: &str| json!({"choices": [{"index": 0, "delta": {"content": said}, "message": {"content": all}}]});
+    check("custom", stream(&[both("He", "He"), both("llo", "Hello")]), true, expect![[r#"
+        "He" "llo" 
+        "Hello" Stop None"#]]).await;
+}
+
+#[tokio::test]
 async fn nobody_asks_for_a_thousand_tools() {
     let calls: Vec<Value> = (0..2000).map(|at| json!({"index": at, "id": at.to_string(), "function": {"name": "t"}})).collect();
     check("openai", stream(&[delta(&json!({ "tool_calls": calls }))]), true, expect![[r#"

@@ -31,6 +31,7 @@ pub(super) struct Frame<'t> {
 
 #[derive(Deserialize)]
 struct Choice {
+    index: Option<Value>,
     message: Option<Value>,
     delta: Option<Value>,
     #[serde(rename = "finish_reason")]
@@ -105,6 +106,10 @@ pub(super) struct CompletionState<'a> {
     named: Named,
     /// Frames that were looked at for names.
     looked: u8,
+    /// Several answers were asked for.
+    among: bool,
+    /// Its pieces are called deltas: a message beside them or behind them repeats them.
+    by_delta: bool,
     cost: Option<Picos>,
     spoke: bool,
     over: bool,
@@ -116,7 +121,12 @@ impl Reading for CompletionState<'_> {
     fn take(&mut self, frame: &Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(frame)?;
         match &frame.choice {
-            Some(choice) => self.take_choice(choice, choice.delta.as_ref(), deltas),
+            Some(choice) if self.among && choice.index.as_ref().and_then(Value::as_u64).unwrap_or(0) > 0 => Ok(()),
+            Some(choice) => {
+                self.by_delta |= choice.delta.is_some();
+                let message = choice.message.as_ref().filter(|message| !self.by_delta && message.is_object());
+                self.take_choice(choice, choice.delta.as_ref().or(message), deltas)
+            }
             None => Ok(()),
         }
     }
@@ -154,6 +164,10 @@ impl Reading for CompletionState<'_> {
         self.tokens
     }
 
+    fn cost(&self) -> Option<Picos> {
+        self.cost
+    }
+
     fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         if self.text.is_empty() && !self.refusal.is_empty() {
             return Err(reply::filtered(&self.refusal));
@@ -189,11 +203,18 @@ impl<'a> CompletionState<'a> {
         let (text, refusal, thought, tagged) = (String::new(), String::new(), String::new(), String::new());
         let (leading, echoes_tags) = (Leading::of(dialect), dialect.echoes_tags(model));
         let (sources, files, named) = (Sources::default(), Vec::new(), Named::default());
-        let (encrypted, spoke, over, looked) = (false, false, false, 0);
+        let (encrypted, spoke, over, among, by_delta, looked) = (false, false, false, false, false, 0);
         let (finish, tokens, cost) = (None, None, None);
         Self {
-            dialect, text, refusal, thought, leading, tagged, echoes_tags, encrypted, sources, files, own, calls, finish, tokens, named, looked, cost, spoke, over,
+            dialect, text, refusal, thought, leading, tagged, echoes_tags, encrypted, sources, files, own, calls, finish, tokens, named, looked, among, by_delta,
+            cost, spoke, over,
         }
+    }
+
+    /// Of several answers the first one counts.
+    pub(super) fn among(mut self, several: bool) -> Self {
+        self.among = several;
+        self
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.

@@ -111,7 +111,7 @@ async fn an_answer_that_was_only_announced_is_asked_again() {
         (vec![created.clone(), failed(json!({"input_tokens": 3, "output_tokens": 0}))], 1),
         (vec![created, said, failed(Value::Null)], 1),
     ] {
-        let (asked, told) = asked("/v1", |wire| Responses { wire }, events(&first), good()).await;
+        let (asked, told) = asked("/v1", |wire| Responses { wire, strict: true }, events(&first), good()).await;
         assert_eq!((asked, told.contains("\"Hi\" Stop")), (count, count == 2), "{first:?}: {told}");
     }
 }

@@ -17,7 +17,7 @@ impl Held {
         match delta {
             Delta::Text(text) => tell(masked(masker, &self.said, &text), Delta::Text, deltas),
             Delta::Reasoning(text) => tell(masked(masker, &self.thought, &text), Delta::Reasoning, deltas),
-            other @ (Delta::Spent(_) | Delta::Waited(_)) => deltas(other),
+            other @ (Delta::Spent(_) | Delta::Waited(_) | Delta::Made) => deltas(other),
         }
     }
 

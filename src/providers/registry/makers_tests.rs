@@ -271,3 +271,128 @@ async fn a_request_that_is_repeated_with_less_counts_at_the_limits_of_the_provid
         assert_eq!((full.fault.code, mock.seen.lock().expect("seen").len()), (FaultCode::ProviderRateLimited, 3), "{name}: {}", full.fault.message);
     }
 }
+
+/// A stream of events that is whole.
+fn streamed(frames: &[Value]) -> Canned {
+    mock::events(frames)
+}
+
+#[tokio::test]
+async fn nothing_is_asked_again_once_some_of_an_answer_came() {
+    let text = |text: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
+    let begin = || {
+        vec![
+            json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 40, "output_tokens": 1}}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            text("Once upon"),
+        ]
+    };
+    let error = |message: &str| json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+    let stop = |reason: &str| json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 7}});
+    let paused = streamed(&[begin(), vec![stop("pause_turn"), json!({"type": "message_stop"})]].concat());
+    let good = || streamed(&[begin(), vec![stop("end_turn"), json!({"type": "message_stop"})]].concat());
+    let broken = |message: &str| streamed(&[begin(), vec![error(message)]].concat());
+    for (name, answers, asked, tokens) in [
+        ("a stream", vec![broken("streaming is not supported"), good()], 1, (40, 1)),
+        ("a summary", vec![broken("adaptive.display is not allowed"), good()], 1, (40, 1)),
+        ("thoughts", vec![broken("Invalid `signature` in `thinking` block"), good()], 1, (40, 1)),
+        ("thoughts after a pause", vec![paused, bound("anthropic"), good()], 2, (40, 7)),
+    ] {
+        let (providers, mock) = mine("anthropic", json!({}), answers).await;
+        let mut request = question("claude-opus-5-5");
+        request.stream = true;
+        let value = json!([{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Yes"}]);
+        let blocks = Some(ProviderBlocks { family: "anthropic".into(), by: None, value });
+        request.messages.extend([Message { blocks, ..Message::text(Role::Assistant, "Yes") }, Message::text(Role::User, "And?")]);
+        let told = crate::sync::Mutex::new(String::new());
+        let hear = |delta: super::super::Delta| {
+            if let super::super::Delta::Text(text) = delta {
+                told.lock().push_str(&text);
+            }
+        };
+        let answer = providers.get("mine").expect("a provider").chat(&request, &hear).await;
+        assert_eq!((told.lock().as_str(), mock.seen.lock().expect("seen").len()), ("Once upon", asked), "{name}");
+        let failure = answer.expect_err(name);
+        assert_eq!(failure.tokens.map(|tokens| (tokens.prompt, tokens.completion)), Some(tokens), "{name}");
+        assert_eq!((failure.fault.code, failure.cut), (FaultCode::ProviderBadRequest, true), "{name}: {}", failure.fault.message);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_streams_no_calls_is_asked_for_the_whole() {
+    let refused = Canned(400, &[("x-amzn-errortype", "ValidationException")], vec![json!({"message": "This model doesn't support tool use in streaming mode."}).to_string()]);
+    let good = mock::whole(&json!({"output": {"message": {"content": [{"toolUse": {"toolUseId": "t1", "name": "t", "input": {}}}]}}, "stopReason": "tool_use"}));
+    let (providers, mock) = mine("bedrock", json!({"region": "us-east-1"}), vec![refused, good]).await;
+    let request = ChatRequest { tools: vec![tool()], stream: true, ..question("arn:aws:bedrock:us-east-1:1:inference-profile/own") };
+    let reply = providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.unwrap_or_else(|failure| panic!("{}", failure.fault.message));
+    let paths: Vec<bool> = mock.seen.lock().expect("seen").iter().map(|(path, _)| path.contains("/converse-stream")).collect();
+    assert_eq!((reply.message.tool_calls.len(), paths), (1, vec![true, false]));
+    assert_eq!(reply.warnings.iter().map(|warning| &*warning.code).collect::<Vec<_>>(), ["parameter_changed"]);
+}
+
+#[tokio::test]
+async fn a_provider_that_takes_no_strict_schemas_is_sent_none() {
+    for (kind, more, model, strict) in [
+        ("openai-responses", json!({}), "gpt-5.2", "/text/format/strict"),
+        ("openai", json!({}), "gpt-5.2", "/response_format/json_schema/strict"),
+        ("anthropic", json!({}), "claude-sonnet-4-5", "/output_config/format"),
+        ("bedrock", json!({"region": "us-east-1"}), "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "/outputConfig/textFormat"),
+    ] {
+        for takes in [true, false] {
+            let mut more = more.clone();
+            more["quirks"] = json!({"strict_schemas": takes});
+            let (providers, mock) = mine(kind, more, vec![Canned(500, &[], vec!["{}".into()])]).await;
+            let (request, warnings) = fitted(&providers, ChatRequest { schema: Some(mock::schema()), ..question(model) });
+            drop(providers.get("mine").expect("a provider").chat(&request, &|_| {}).await);
+            let body = mock.seen.lock().expect("seen").remove(0).1;
+            let is_strict = body.pointer(strict).is_some_and(|strict| *strict != false);
+            assert_eq!((is_strict, warnings.iter().any(|one| one.starts_with("schema_weakened"))), (takes, false), "{kind} {takes}: {body}");
+            assert!(takes || body.to_string().contains("additionalProperties"), "the schema is sent in another way: {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_schema_is_weakened_only_where_it_is_sent_to_a_strict_mode() {
+    let open = json!({"type": "object", "additionalProperties": true, "properties": {"a": {"type": "string"}}});
+    for (kind, more, model, wanted) in [
+        ("vertex", json!({"project": "p", "location": "global"}), "gemini-3-flash-preview", Vec::new()),
+        ("gemini", json!({}), "gemini-3-flash-preview", Vec::new()),
+        ("anthropic", json!({}), "claude-sonnet-4-5", vec!["schema_weakened schema".to_owned()]),
+    ] {
+        let (providers, _) = mine(kind, more, Vec::new()).await;
+        let (_, warnings) = fitted(&providers, ChatRequest { schema: Some(open.clone()), ..question(model) });
+        let warnings: Vec<_> = warnings.into_iter().filter(|one| !one.starts_with("model_retired")).collect();
+        assert_eq!(warnings, wanted, "{kind}");
+    }
+}
+
+/// A conversation in which another model called tools goes on with one that has none.
+#[tokio::test]
+async fn a_model_without_tools_reads_earlier_calls_as_text() {
+    let bedrock = mock::whole(&json!({"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}));
+    let chat = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
+    for (kind, more, model, good) in [
+        ("bedrock", json!({"region": "us-east-1"}), "meta.llama3-3-70b-instruct-v1:0", bedrock),
+        ("openai-compatible", json!({"models": [{"id": "plain", "tools": false}]}), "plain", chat),
+    ] {
+        let (providers, mock) = mine(kind, more, vec![good]).await;
+        let mut request = ChatRequest { tools: vec![tool()], ..question(model) };
+        let call = |id: &str| ToolCall { id: id.into(), name: "weather".into(), arguments: json!({"city": "Paris"}), invalid: None };
+        let asks = Message { tool_calls: vec![call("c1"), call("c2")], ..Message::text(Role::Assistant, "I look.") };
+        request.messages.extend([asks, mock::result("c1", "mild", false), mock::result("c2", "no answer", true)]);
+        let (request, warnings) = fitted(&providers, request);
+        assert!(warnings.contains(&"parameter_dropped tools".to_owned()), "{warnings:?}");
+        providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
+        let body = mock.seen.lock().expect("seen").remove(0).1;
+        let told = body["messages"].to_string();
+        for word in ["tool_calls", "\"tool\"", "toolUse", "toolResult", "toolConfig"] {
+            assert!(!body.to_string().contains(word), "{kind} is sent `{word}`: {body}");
+        }
+        for word in ["I look.", "weather", "Paris", "mild", "no answer"] {
+            assert!(told.contains(word), "{kind} is not told `{word}`: {told}");
+        }
+        let roles: Vec<&str> = body["messages"].as_array().expect("messages").iter().filter_map(|one| one["role"].as_str()).collect();
+        assert_eq!(roles, ["user", "assistant", "user"], "{kind}: {told}");
+    }
+}

@@ -37,7 +37,7 @@ use super::strict::Mode;
 use super::vertex::Vertex;
 use super::vertex::token::Tokens;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
 use super::{fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
@@ -122,7 +122,7 @@ impl Providers {
     /// Adapts a request to its model, and returns each change as a warning.
     pub fn fit(&self, provider: &str, request: &mut ChatRequest, conversation: &Conversation<'_>, now: Timestamp) -> Vec<Warning> {
         let Some(entry) = self.entries.get(provider) else { return Vec::new() };
-        let facts = entry.facts(&request.model).facts;
+        let facts = entry.sent_facts(&request.model);
         let mut warnings = fitting::fit(request, &facts, now);
         if let Some(carries) = entry.carries(&request.model) {
             fitting::carried(request, &facts, carries, &mut warnings);
@@ -136,7 +136,7 @@ impl Providers {
         }
         fitting::tool_choice(request, &facts, |choice| entry.takes_choice(choice), &mut warnings);
         if request.schema.is_some()
-            && let Some(mode) = entry.strict_mode(&facts)
+            && let Some(mode) = entry.strict_mode(&request.model, &facts)
         {
             fitting::schema(request, mode, &mut warnings);
         }
@@ -211,7 +211,6 @@ impl Providers {
 
     /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
     async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
-        let shared = credential.is_none_or(|name| Some(name) == entry.credential.as_ref());
         let mut found = Found::default();
         if let Some(name) = credential.or(entry.credential.as_ref()) {
             found.credential = Some(self.secrets.get(name, tenant).await?);
@@ -228,7 +227,7 @@ impl Providers {
             secret.iter().for_each(|secret| secret.0.hash(&mut whose));
             found.secrets.extend(secret);
         }
-        found.key = shared.then(|| whose.finish());
+        found.key = Some(whose.finish());
         Ok(found)
     }
 }
@@ -236,7 +235,7 @@ impl Providers {
 /// What was looked up for a call.
 #[derive(Default)]
 struct Found {
-    /// What the provider knows the caller by, where the key is the provider's own.
+    /// What the provider knows the caller by.
     key: Option<Key>,
     credential: Option<Secret>,
     /// What requests to Bedrock are signed with.
@@ -278,7 +277,7 @@ impl Named<'_> {
         let Self { all, id, entry } = self;
         Ok(match entry.family {
             Family::OpenAi => Ready::owned(OpenAi { wire: self.wire(found)?, dialect: entry.dialect() }),
-            Family::Responses => Ready::owned(Responses { wire: self.wire(found)? }),
+            Family::Responses => Ready::owned(Responses { wire: self.wire(found)?, strict: entry.settings.quirks.strict_schemas != Some(false) }),
             Family::Anthropic => Ready::owned(Anthropic { wire: self.wire(found)?, version: entry.settings.api_version.clone(), vertex: None }),
             Family::Gemini => Ready::owned(Gemini { wire: self.wire(found)?, vertex: None }),
             Family::Ollama => Ready::owned(Ollama { wire: self.wire(found)?, windows: entry.windows() }),
@@ -317,6 +316,7 @@ impl Provider for Named<'_> {
             found.options = self.entry.options(self.id, &request.parameters.provider_options);
             self.all.pass_trace(&mut found, request.asker.trace.as_ref());
             let pass = self.entry.gate.admit(&request.asker.tenant, found.key, || limits::weigh(request), deltas).await?;
+            deltas(Delta::Made);
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             let asked = Asked { provider: ready.provider(), silent: &self.entry.silent, gate: &self.entry.gate };
             if masker.is_empty() {
@@ -421,13 +421,23 @@ impl Entry {
         }
     }
 
+    /// What is known of a model, for a request to it: where a schema always binds it, a provider that takes no strict schemas takes none.
+    fn sent_facts(&self, model: &str) -> Arc<Facts> {
+        let facts = self.facts(model).facts;
+        let always = matches!(self.family, Family::Anthropic | Family::Bedrock | Family::Vertex) && !self.is_gemini(model);
+        if always && self.settings.quirks.strict_schemas == Some(false) {
+            return Arc::new(Facts { structured: Some(Structured::None), ..Facts::clone(&facts) });
+        }
+        facts
+    }
+
     /// How its models are bound to a schema token by token; none where they are not.
-    fn strict_mode(&self, facts: &Facts) -> Option<&'static Mode> {
+    fn strict_mode(&self, model: &str, facts: &Facts) -> Option<&'static Mode> {
         let takes = facts.structured() == Structured::Schema && self.settings.quirks.strict_schemas != Some(false);
         match self.family {
             Family::OpenAi => (takes && self.dialect().structure == Structure::Schema).then_some(&strict::OPENAI),
             Family::Responses => takes.then_some(&strict::OPENAI),
-            Family::Anthropic | Family::Bedrock | Family::Vertex => takes.then_some(&strict::ANTHROPIC),
+            Family::Anthropic | Family::Bedrock | Family::Vertex => (takes && !self.is_gemini(model)).then_some(&strict::ANTHROPIC),
             Family::Gemini | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => None,
         }
     }

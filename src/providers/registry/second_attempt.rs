@@ -1,5 +1,6 @@
 //! Owns the second attempt after a provider refuses a part of the request: a stream or a summary of the reasoning, which some models and
-//! accounts do not support, or thoughts behind another beginning than they came after, or that were encrypted for another account.
+//! accounts do not support, or thoughts behind another beginning than they came after, or that were encrypted for another account. There is
+//! none once a part of the answer came.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -126,6 +127,7 @@ pub(super) async fn ask(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<
         return Box::pin(without_summaries(asked, request, deltas)).await;
     }
     match unbound(asked, request, deltas).await {
+        Err(failure) if failure.is_of_an_answer() => Err(failure),
         Err(failure) if request.stream && refusal::of_streams(&failure) => Box::pin(whole(asked, request, deltas)).await,
         Err(failure) if shows && refusal::of_summaries(&failure) => {
             asked.gate.again();
@@ -152,6 +154,7 @@ async fn unbound(asked: Asked<'_>, request: &ChatRequest, deltas: Deltas<'_>) ->
     let without = asked.silent.without_refused(request).map(Box::new);
     let request = without.as_deref().unwrap_or(request);
     match asked.provider.chat(request, deltas).await {
+        Err(failure) if failure.is_of_an_answer() => Err(failure),
         Err(failure) if refusal::of_bound_thoughts(&failure) || refusal::of_sealed_thoughts(&failure) => {
             Box::pin(bare(asked, request, failure, deltas)).await
         }

@@ -62,6 +62,13 @@ async fn ids_become_providers() {
     assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
 }
 
+#[tokio::test]
+async fn who_cannot_be_reached_is_named_without_what_its_address_hides() {
+    let configured = json!({"mine": {"kind": "openai-compatible", "base_url": "http://me:pa55word@127.0.0.1:9/v1"}});
+    let why = providers(&configured).ok().expect("valid").reach("mine").await.expect("a server").expect_err("nobody is there");
+    assert!(why.starts_with("no answer from http://") && why.contains("127.0.0.1:9/v1") && !why.contains("pa55word"), "{why}");
+}
+
 /// What a provider with the credential `sk-secret-1` and the header `a` answers, as it is told and as it ends.
 async fn keyed(answer: Canned) -> (String, String) {
     keyed_of("m", answer).await
@@ -298,7 +305,7 @@ fn files_that_a_familys_requests_have_no_place_for_are_named_and_told() {
         // What is not told as dropped is sent as it is: nothing is described in words alone.
         let body = match id {
             "compatible" => openai::request::body(&request, &Dialect::of("openai-compatible")),
-            "responses" => responses::request::body(&request),
+            "responses" => responses::request::body(&request, true),
             "claude" => anthropic::request::body(&request, anthropic::request::SAMPLING),
             "google" => gemini::request::body(&request),
             "local" => ollama::request::body(&request, None),

@@ -24,13 +24,15 @@ pub(crate) const FAMILY: &str = "openai-responses";
 pub struct Responses {
     /// The way to it.
     pub wire: Wire,
+    /// It takes schemas that bind every token.
+    pub strict: bool,
 }
 
 impl Provider for Responses {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
             let authorization = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
-            let body = request::body(request);
+            let body = request::body(request, self.strict);
             let answer = self.wire.post(self.wire.url("v1", "responses"), authorization, body).await?;
             wire::reply(answer, Framing::events(request), Response::default(), request, deltas).await
         })

@@ -12,7 +12,7 @@ use crate::providers::{ChatRequest, NativeTool, instruct};
 /// Files of results follow them.
 const TAKES: Takes = Takes { results: false, answers: Some(FAMILY) };
 
-pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest, strict: bool) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     let takes_schemas = request.facts(FAMILY).structured() == Structured::Schema;
@@ -31,7 +31,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     add_tools(&mut body, request, &FORMS);
     add_parameters(&mut body, &request.parameters, reasons(request));
     if let Some(schema) = native {
-        let (schema, strict) = strictly(schema, true);
+        let (schema, strict) = strictly(schema, strict);
         let format = json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": strict});
         body.insert("text".into(), json!({ "format": format }));
     }

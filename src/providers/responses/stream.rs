@@ -6,6 +6,7 @@ use super::FAMILY;
 use super::items;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::usage::Picos;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
@@ -23,6 +24,7 @@ pub(super) struct Response {
     status: String,
     incomplete: String,
     tokens: Option<Tokens>,
+    cost: Option<Picos>,
     named: Named,
     over: bool,
 }
@@ -64,6 +66,10 @@ impl Reading for Response {
         self.tokens
     }
 
+    fn cost(&self) -> Option<Picos> {
+        self.cost
+    }
+
     fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let refused: String = self.items.iter().map(items::refused).collect();
         let text = self.streamed;
@@ -78,7 +84,7 @@ impl Reading for Response {
         };
         let files = items::take_files(&mut self.items);
         let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
-        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, named: self.named, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, named: self.named, cost: self.cost, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 
@@ -135,6 +141,7 @@ impl Response {
     fn take_response(&mut self, response: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.named.take(response.get("id"), response.get("model"));
         self.tokens = response.get("usage").and_then(tokens).or(self.tokens);
+        self.cost = response.pointer("/usage/cost").and_then(reply::dollars).or(self.cost);
         if let Some(output) = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty()) {
             self.items.clone_from(output);
         }

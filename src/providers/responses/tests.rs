@@ -7,7 +7,7 @@ use crate::providers::mock::{self, Canned, Mock, answer_text, events, hello, res
 
 async fn provider(answers: Vec<Canned>) -> (Responses, Mock) {
     let (wire, mock) = mock::start("/v1", answers).await;
-    (Responses { wire }, mock)
+    (Responses { wire, strict: true }, mock)
 }
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {
@@ -333,7 +333,7 @@ async fn the_request_holds_everything() {
           },
           "stream": true
         }"#]]
-    .assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
+    .assert_eq(&serde_json::to_string_pretty(&request::body(&request, true)).expect("JSON"));
 }
 
 #[tokio::test]
@@ -348,4 +348,16 @@ async fn reasoning_that_the_provider_did_not_hand_out_is_not_sent_back() {
             thought """#]],
     )
     .await;
+}
+
+#[tokio::test]
+async fn the_cost_of_an_answer_is_told_with_it_and_with_its_failure() {
+    let mut usage = usage();
+    usage["cost"] = json!(0.000_5);
+    let ended = |status: &str, error: Value| json!({"type": "response.completed", "response": {"status": status, "error": error, "output": [spoken("Hi")], "usage": usage}});
+    let (provider, _) = provider(vec![events(&[ended("completed", Value::Null)]), events(&[ended("failed", json!({"code": "server_error", "message": "m"}))])]).await;
+    let reply = provider.chat(&hello(true), &|_| {}).await.expect("an answer");
+    assert_eq!(reply.cost.map(|cost| cost.0), Some(500_000_000));
+    let failure = provider.chat(&hello(true), &|_| {}).await.expect_err("a failure");
+    assert_eq!((failure.cost.map(|cost| cost.0), failure.tokens.map(|tokens| tokens.prompt)), (Some(500_000_000), Some(50)));
 }

@@ -45,7 +45,7 @@ async fn play(scripts: &Scripts, asked: &Asked<'_>) -> String {
     let pieces = Mutex::new(Vec::new());
     let hear = |delta| match delta {
         Delta::Text(text) => pieces.lock().push(text),
-        Delta::Reasoning(_) | Delta::Spent(_) | Delta::Waited(_) => {}
+        Delta::Reasoning(_) | Delta::Spent(_) | Delta::Waited(_) | Delta::Made => {}
     };
     let answer = scripts.chat(&request(asked), &hear).await;
     let heard = if asked.stream { format!("{:?} ", pieces.lock()) } else { String::new() };

@@ -19,6 +19,7 @@ use crate::json;
 use crate::json::surrogates::PendingSurrogate;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
+use crate::model::usage::Picos;
 
 /// A header of a request.
 pub(super) type Header = (HeaderName, HeaderValue);
@@ -42,7 +43,7 @@ pub struct Wire {
     pub outbound: Arc<Outbound>,
     /// What holds its calls.
     pub gate: Arc<Gate>,
-    /// The provider's own key: a `retry-after` delays all calls with it. None: the call has a key of its own.
+    /// What the provider knows the caller by: a `retry-after` delays all calls with the same key.
     pub key: Option<Key>,
 }
 
@@ -170,11 +171,16 @@ pub(super) trait Reading: Send {
     /// The last usage report.
     fn tokens(&self) -> Option<Tokens>;
 
+    /// What it costs in dollars, as the last report says.
+    fn cost(&self) -> Option<Picos> {
+        None
+    }
+
     /// The whole answer.
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure>;
 }
 
-/// Reads an answer to its end. A failure takes the tokens along that were reported before it.
+/// Reads an answer to its end. A failure takes along what was reported before it.
 pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut reading: R, deltas: Deltas<'_>) -> Result<R, ProviderFailure> {
     let outcome = match framing {
         Framing::Whole => whole(answer, &mut reading, deltas).await,
@@ -187,7 +193,7 @@ pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut readi
     };
     match outcome {
         Ok(()) => Ok(reading),
-        Err(failure) => Err(with_tokens(failure, reading.tokens())),
+        Err(failure) => Err(with_report(failure, (reading.tokens(), reading.cost()))),
     }
 }
 
@@ -205,8 +211,8 @@ pub(super) async fn reply<R: Reading>(
     deltas: Deltas<'_>,
 ) -> Result<ChatReply, ProviderFailure> {
     let reading = read(answer, framing, reading, listeners(framing, request, deltas)).await?;
-    let tokens = reading.tokens();
-    reading.end(request).map_err(|failure| with_tokens(failure, tokens))
+    let report = (reading.tokens(), reading.cost());
+    reading.end(request).map_err(|failure| with_report(failure, report))
 }
 
 async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
@@ -358,8 +364,9 @@ fn cut_off() -> ProviderFailure {
     ProviderFailure::new(FaultCode::ProviderProtocol, "the provider's answer ended before it was complete: it gave no finish reason and no end event")
 }
 
-fn with_tokens(failure: ProviderFailure, tokens: Option<Tokens>) -> ProviderFailure {
-    ProviderFailure { tokens: failure.tokens.or(tokens), cut: true, ..failure }
+/// The failure of an answer, with what was reported of it.
+pub(super) fn with_report(failure: ProviderFailure, (tokens, cost): (Option<Tokens>, Option<Picos>)) -> ProviderFailure {
+    ProviderFailure { tokens: failure.tokens.or(tokens), cost: failure.cost.or(cost), cut: true, ..failure }
 }
 
 /// A name as one segment of a URL.

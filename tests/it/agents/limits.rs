@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use wfstudio::model::sketch;
-use wfstudio::studio::Scope;
+use wfstudio::studio::{Scope, Started};
 
 use super::cloud::Cloud;
 use crate::support::Bench;
@@ -88,6 +88,9 @@ async fn a_cancel_ends_a_wait_and_nothing_was_asked() {
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     let trace = bench.trace(&waits.run.to_string()).await;
     assert_eq!((&trace["spans"][0]["status"], cloud.names()), (&json!("cancelled"), vec!["one/silent".to_owned()]));
+    // What was not asked took nothing; what was asked and told nothing has no known cost.
+    let unpriced = async |run: &Started| bench.trace(&run.run.to_string()).await["trace"]["unpriced"].clone();
+    assert_eq!((unpriced(&waits).await, unpriced(&held).await), (json!(false), json!(true)));
     // The room of both is free again.
     let next = workflow(&bench, "llm_1{provider: one, model: ok}").await;
     let (told, trace) = go(&bench, &next).await;
@@ -163,6 +166,22 @@ async fn a_rest_that_one_tenants_key_earned_holds_no_call_with_the_key_of_anothe
     assert!(told.contains("Hi from ok") && trace["spans"][0].get("waited_ms").is_none(), "{told}");
     let keys: Vec<String> = cloud.asked().iter().map(|asked| asked.key.clone()).collect();
     assert_eq!(keys, ["Bearer key of a", "Bearer key of b"]);
+}
+
+#[tokio::test]
+async fn a_rest_that_an_agents_own_key_earned_holds_its_calls_and_no_others() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"providers": {"one": {"max_retries": 0}}}));
+    let own = |model: &str| format!("llm_1{{provider: one, model: {model}, credential: \"secret:OWN\"}}");
+    let (rests, next) = (workflow(&bench, &own("rest")).await, workflow(&bench, &own("ok")).await);
+    let shared = workflow(&bench, "llm_1{provider: one, model: ok}").await;
+    assert!(go(&bench, &rests).await.0.contains("slow down"));
+    let (told, trace) = go(&bench, &shared).await;
+    assert!(told.contains("Hi from ok") && trace["spans"][0].get("waited_ms").is_none(), "{trace:#}");
+    let (told, trace) = go(&bench, &next).await;
+    assert!(told.contains("Hi from ok") && (400..800).contains(&waited(&trace)), "{trace:#}");
+    let asked = cloud.asked();
+    assert!(asked.len() == 3 && asked[2].at - asked[0].at >= Duration::from_millis(790), "{asked:?}");
 }
 
 #[tokio::test]
