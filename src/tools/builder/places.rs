@@ -104,7 +104,7 @@ mod tests {
         for _ in 0..OF_TENANT {
             taken.push(places.take(&tenant, Duration::ZERO).await.expect("a place"));
         }
-        assert!(places.take(&tenant, Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("all 4 places")));
+        assert!(places.take(&tenant, Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("at most 4, of one tenant 3")));
         for place in &taken {
             place.watch().give_up();
         }
