@@ -229,7 +229,7 @@ fn what_a_cloud_lacks_is_told_with_what_to_do() {
     let told = |settings: serde_json::Value| providers(&json!({"c": settings})).err().map_or_else(String::new, |problems| problems.join("; "));
     for (settings, wanted) in [
         (json!({"kind": "bedrock"}), "providers.c.region: is not set; name the region of the models, such as `us-east-1`"),
-        (json!({"kind": "bedrock", "region": "us east"}), "providers.c.region: holds other signs than letters, digits, `-`, `.` and `:`"),
+        (json!({"kind": "bedrock", "region": "us east"}), "providers.c.region: may contain only letters, digits, `-`, `.` and `:`"),
         (json!({"kind": "bedrock", "region": "us-east-1"}), "providers.c.credential: is not set; name the secret with an API key, or `access_key_id` and `secret_access_key`"),
         (
             json!({"kind": "bedrock", "region": "us-east-1", "access_key_id": "secret:A"}),
