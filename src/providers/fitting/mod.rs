@@ -1,7 +1,5 @@
 //! Owns the adaptation of a request to its model: nothing is sent that the model refuses, and each change is a warning.
 
-mod told;
-
 use super::anthropic::request::SAMPLING;
 use super::files::{self, Kind};
 use super::strict::{self, Mode};
@@ -150,9 +148,6 @@ fn tools(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) 
         request.tools.clear();
         request.native_tools.clear();
         warnings.push(dropped("tools", &why));
-    }
-    if facts.tools == Some(false) {
-        told::calls(&mut request.messages);
     }
     if request.tools.is_empty() && request.native_tools.is_empty() {
         (request.parallel_tool_calls, request.tool_choice) = (None, None);
