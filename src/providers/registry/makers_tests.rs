@@ -366,33 +366,3 @@ async fn a_schema_is_weakened_only_where_it_is_sent_to_a_strict_mode() {
         assert_eq!(warnings, wanted, "{kind}");
     }
 }
-
-/// A conversation in which another model called tools goes on with one that has none.
-#[tokio::test]
-async fn a_model_without_tools_reads_earlier_calls_as_text() {
-    let bedrock = mock::whole(&json!({"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}));
-    let chat = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
-    for (kind, more, model, good) in [
-        ("bedrock", json!({"region": "us-east-1"}), "meta.llama3-3-70b-instruct-v1:0", bedrock),
-        ("openai-compatible", json!({"models": [{"id": "plain", "tools": false}]}), "plain", chat),
-    ] {
-        let (providers, mock) = mine(kind, more, vec![good]).await;
-        let mut request = ChatRequest { tools: vec![tool()], ..question(model) };
-        let call = |id: &str| ToolCall { id: id.into(), name: "weather".into(), arguments: json!({"city": "Paris"}), invalid: None };
-        let asks = Message { tool_calls: vec![call("c1"), call("c2")], ..Message::text(Role::Assistant, "I look.") };
-        request.messages.extend([asks, mock::result("c1", "mild", false), mock::result("c2", "no answer", true)]);
-        let (request, warnings) = fitted(&providers, request);
-        assert!(warnings.contains(&"parameter_dropped tools".to_owned()), "{warnings:?}");
-        providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
-        let body = mock.seen.lock().expect("seen").remove(0).1;
-        let told = body["messages"].to_string();
-        for word in ["tool_calls", "\"tool\"", "toolUse", "toolResult", "toolConfig"] {
-            assert!(!body.to_string().contains(word), "{kind} is sent `{word}`: {body}");
-        }
-        for word in ["I look.", "weather", "Paris", "mild", "no answer"] {
-            assert!(told.contains(word), "{kind} is not told `{word}`: {told}");
-        }
-        let roles: Vec<&str> = body["messages"].as_array().expect("messages").iter().filter_map(|one| one["role"].as_str()).collect();
-        assert_eq!(roles, ["user", "assistant", "user"], "{kind}: {told}");
-    }
-}
