@@ -45,11 +45,14 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
 }
 
 /// Google's servers put the object of some errors into a list.
-fn alone(json: Value) -> Value {
-    match json {
-        Value::Array(mut list) if list.len() == 1 && list[0].is_object() => list.swap_remove(0),
-        json => json,
+fn alone(mut json: Value) -> Value {
+    if let Value::Array(list) = &mut json
+        && let [only] = list.as_mut_slice()
+        && only.is_object()
+    {
+        return only.take();
     }
+    json
 }
 
 /// The request was refused because it asked for a stream.
