@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod cancel;
 mod chat;
+mod cuts;
 mod checkpoints;
 mod doubts;
 mod endings;
