@@ -53,7 +53,8 @@ impl Masks {
                     self.text(prompt);
                     question.iter_mut().for_each(|question| self.value(&mut question.schema));
                 }
-                PauseReason::Approval { calls, message, .. } => {
+                PauseReason::Approval { calls, message, fixed, .. } => {
+                    fixed.values_mut().for_each(|fixed| self.fields(fixed));
                     calls.iter_mut().for_each(|call| self.call(call));
                     self.text(message);
                 }

@@ -384,7 +384,7 @@ async fn a_model_without_tools_reads_earlier_calls_as_text() {
             let mut request = question(model);
             request.tools.extend(offered.then(tool));
             let call = |id: &str| ToolCall { id: id.into(), name: "weather".into(), arguments: json!({"city": "Paris"}), invalid: None };
-            let family = if kind == "openai-compatible" { "openai" } else { kind };
+            let family = if kind == "openai-compatible" { "openai-chat" } else { kind };
             let own = ProviderBlocks { family: family.into(), by: None, value: own.clone() };
             let asks = Message { tool_calls: vec![call("c1"), call("c2")], blocks: Some(own), ..Message::text(Role::Assistant, "I look.") };
             request.messages.extend([asks, mock::result("c1", "mild", false), mock::result("c2", "no answer", true)]);
