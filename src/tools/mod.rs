@@ -215,11 +215,7 @@ impl ToolReply {
     /// Its text, cut at a limit with a mark.
     #[must_use]
     pub fn capped(mut self, limit: usize) -> Self {
-        if self.text.len() > limit {
-            let end = (0..=limit).rev().find(|end| self.text.is_char_boundary(*end)).unwrap_or(0);
-            self.text.truncate(end);
-            self.text.push_str("\n\n[truncated]");
-        }
+        cap(&mut self.text, limit);
         self
     }
 
@@ -237,6 +233,15 @@ impl ToolReply {
     #[must_use]
     pub fn undone(fault: Fault) -> Self {
         Self { undone: Some(fault.code), ..Self::error(fault.message) }
+    }
+}
+
+/// Cuts the result of a tool at a limit, with a mark.
+pub fn cap(text: &mut String, limit: usize) {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("\n\n[truncated]");
     }
 }
 
