@@ -118,11 +118,11 @@ pub enum Asking {
 }
 
 impl Asking {
-    /// Whether something that a person said is such a value.
+    /// Whether something that a person said, or that goes back with it, is such a value.
     pub fn knows(&self, is_such: impl Fn(&Value) -> bool) -> bool {
         match self {
             Self::Never | Self::Maybe => false,
-            Self::Answered { said, .. } => said.values().any(is_such),
+            Self::Answered { asked, said } => asked.state.iter().any(|state| is_such(&state.as_str().into())) || said.values().any(is_such),
         }
     }
 }

@@ -127,6 +127,7 @@ impl Masks {
             CallOutcome::Message(_) => {}
             CallOutcome::Tool(outcome) => self.outcome(outcome),
             CallOutcome::Asked(asked) => {
+                asked.state.iter_mut().for_each(|state| self.text(state));
                 for question in &mut asked.questions {
                     self.text(&mut question.message);
                     self.value(&mut question.schema);

@@ -149,7 +149,7 @@ impl Peer {
                 text(json!([std::process::id(), child.id()]).to_string())
             }
             "files.read" => text("contents".into()),
-            "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": "state",
+            "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": arguments["state"].as_str().unwrap_or("state").replace("TOKEN", &std::env::var("TOKEN").unwrap_or_default()),
                 "inputRequests": {"name": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
             "ask" => text(json!({"state": params["requestState"], "answers": params["inputResponses"]}).to_string()),
             "form" => form(params),
