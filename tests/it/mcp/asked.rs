@@ -109,16 +109,15 @@ async fn another_studio_can_take_the_answer() {
 #[tokio::test]
 async fn a_secret_in_what_goes_back_to_the_server_is_not_stored() {
     let bench = bench(&[("peer", program("modern", json!({"TOKEN": "secret:PEER_TOKEN"})))], json!({}));
-    let refused = run(&bench, call("peer", "ask", json!({"parameters": {"state": "{\"of\": \"TOKEN\"}"}}))).await.expect_err("refused");
+    let refused = run(&bench, call("peer", "ask", json!({"parameters": {"state": "token"}}))).await.expect_err("refused");
     assert!(refused.starts_with("tool_failed: the MCP server `peer` wants a secret of its connection back"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_masked_value_in_what_goes_back_to_the_server_is_not_stored_and_not_sent_as_a_mask() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = program("modern", json!({"TOKEN": "{\"password\": \"hunter2hunter2\"}"}));
-    let bench = Bench::on_disk(json!({"mcp": {"servers": {"peer": server}}, "observability": {"redact": ["password"]}}), folder.path());
-    let (run, _) = waits(&bench, call("peer", "ask", json!({"parameters": {"state": "TOKEN"}}))).await;
+    let bench = Bench::on_disk(json!({"mcp": {"servers": {"peer": peer()}}, "observability": {"redact": ["password"]}}), folder.path());
+    let (run, _) = waits(&bench, call("peer", "ask", json!({"parameters": {"state": "password"}}))).await;
     let told = say(&bench, &run, "accept").await;
     assert!(told.contains("was redacted (`observability.redact`) and is not known any more"), "{told}");
     bench.studio.shutdown(std::time::Duration::from_millis(500)).await;
