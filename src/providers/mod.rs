@@ -220,6 +220,8 @@ pub struct ChatReply {
     pub structured: Option<Value>,
     /// Token counts; none when the provider reported none.
     pub tokens: Option<Tokens>,
+    /// Of an answer that took several requests, whose tokens are added up: those that the last request was sent.
+    pub last_prompt: Option<u64>,
     /// What the provider calls the answer, and the model that gave it.
     pub named: Named,
     /// What it costs in dollars, when the provider said so.
