@@ -351,6 +351,9 @@ impl From<Fault> for ProviderFailure {
     }
 }
 
+/// Is called when there is room for a call and it is made: before that it takes nothing.
+pub type Made<'a> = &'a (dyn Fn() + Send + Sync);
+
 /// Texts become vectors.
 #[derive(Clone, Debug)]
 pub struct EmbedRequest {

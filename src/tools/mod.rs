@@ -175,11 +175,16 @@ pub struct Spent {
 pub struct SpentList(Arc<Mutex<Vec<Spent>>>);
 
 impl SpentList {
-    /// A call begins that has made no report yet; its outcome is reported with its place.
+    /// A call begins that may have to wait, and takes nothing so far; its outcome is reported with its place.
     pub fn begin(&self, provider: &str, model: &str, ranks: bool) -> usize {
         let mut list = self.0.lock();
-        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: Some(None), ranks, failed: None });
+        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: None, ranks, failed: None });
         list.len() - 1
+    }
+
+    /// The call is made: it has to be paid, if there is a report or not.
+    pub fn made(&self, at: usize) {
+        self.0.lock()[at].tokens = Some(None);
     }
 
     /// The newest call ended with a report, or counts without one; or it took nothing.
