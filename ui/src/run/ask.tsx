@@ -203,8 +203,7 @@ function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Deci
 type Shown = Pick<PendingTool, 'name' | 'arguments' | 'fixed_arguments'>;
 
 /** The arguments as the tool receives them. */
-const received = (tool: Shown): unknown =>
-  tool.fixed_arguments ? { ...(tool.arguments as object), ...tool.fixed_arguments } : (tool.arguments ?? {});
+const received = (tool: Shown): object => ({ ...(tool.arguments as object), ...tool.fixed_arguments });
 
 export const CallText = ({ tool }: { tool: Shown }): ReactElement => (
   <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}>
