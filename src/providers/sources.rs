@@ -24,11 +24,10 @@ impl Sources {
     }
 
     fn add(&mut self, source: Source) {
-        match self.0.iter_mut().find(|known| known.source_id == source.source_id) {
-            Some(known) if known.title.is_none() => known.title = source.title,
-            Some(_) => {}
-            None if self.0.len() < MOST => self.0.push(source),
-            None => {}
+        if let Some(known) = self.0.iter_mut().find(|known| known.source_id == source.source_id) {
+            known.title = known.title.take().or(source.title);
+        } else if self.0.len() < MOST {
+            self.0.push(source);
         }
     }
 

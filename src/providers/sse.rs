@@ -113,7 +113,7 @@ impl Events {
     /// # Errors
     /// The event is over the limit.
     pub fn rest(&mut self) -> Result<Option<ServerEvent>, TooLong> {
-        let lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        let lines = std::mem::replace(&mut self.lines, Lines::new(self.lines.limit));
         if let Some(line) = lines.rest() {
             self.field(line)?;
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_open_end_can_be_asked_for() {
-        for (text, wanted) in [("data: a\n\ndata: b", Some("b")), ("data: b\n", Some("b")), ("data: b\n\n", None), (": c", None)] {
+        for (text, wanted) in [("data: a\n\ndata: b", Some("b")), ("data: b\n", Some("b")), ("data: b\ndata: c", Some("b\nc")), ("data: b\n\n", None), (": c", None)] {
             let mut events = Events::new(64);
             events.feed(text.as_bytes()).expect("within the limit");
             let rest = events.rest().expect("within the limit");
