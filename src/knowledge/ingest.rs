@@ -1,5 +1,6 @@
 //! Owns the indexing of a document: its text, passages, and vectors batch by batch; stored batches are not repeated.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -10,7 +11,7 @@ use super::{Knowledge, chunk, codes, text};
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 use crate::model::usage::Usage;
-use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
+use crate::providers::{EmbedRequest, Embeddings, ProviderFailure};
 use crate::store::{StoreError, Tx};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Batch;
@@ -213,13 +214,16 @@ impl Knowledge {
             trace: None,
         };
         let began = self.clock.now();
-        let provider = self.providers.get(&embedder.provider)?;
+        let (provider, made) = (self.providers.get(&embedder.provider)?, AtomicBool::new(false));
+        let begun = || made.store(true, Ordering::Relaxed);
         let asked = tokio::select! {
             biased;
-            asked = provider.embed(&request) => asked,
+            asked = provider.embed_telling(&request, &begun) => asked,
             () = cancelled(worker.map(|worker| &worker.hurry)) => {
                 // It is made again by whoever goes on, and may have to be paid both times.
-                self.count(reading.document, self.prices.meter(&embedder.provider, &embedder.model, None, began)).await;
+                if made.load(Ordering::Relaxed) {
+                    self.count(reading.document, self.prices.meter(&embedder.provider, &embedder.model, None, began)).await;
+                }
                 return Err(Stop::Ends);
             }
         };

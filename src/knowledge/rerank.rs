@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::search::{Question, SearchFailure};
@@ -10,7 +11,7 @@ use crate::model::chat::Tokens;
 use crate::model::event::{FaultCode, Warning};
 use crate::model::node::rerank::Rerank;
 use crate::model::trace_context::TraceContext;
-use crate::providers::{Provider as _, ProviderFailure, RerankRequest};
+use crate::providers::{Made, ProviderFailure, RerankRequest};
 use crate::tools::SpentList;
 use crate::tools::knowledge_search::{Chunk, Found};
 
@@ -60,15 +61,21 @@ impl Knowledge {
         query: &str,
         candidates: &[Chunk],
         trace: Option<Arc<TraceContext>>,
+        made: Made<'_>,
     ) -> Result<(Scores, Option<Tokens>), ProviderFailure> {
         let text = |chunk: &Chunk| chunk.content[..chunk.content.floor_char_boundary(BYTES)].to_owned();
         let texts = candidates.iter().map(text).collect();
         let request = RerankRequest { model: rerank.model.clone(), query: query.to_owned(), texts, tenant: tenant.to_owned(), trace };
         let provider = self.providers.get(&rerank.provider)?;
-        let asked = tokio::time::timeout(PATIENCE, provider.rerank(&request)).await;
+        let cut = AtomicBool::new(false);
+        let begun = || {
+            cut.store(true, Ordering::Relaxed);
+            made();
+        };
+        let asked = tokio::time::timeout(PATIENCE, provider.rerank_telling(&request, &begun)).await;
         let ranking = asked.unwrap_or_else(|_| {
             let text = format!("the reranker `{}` did not answer within {} s", rerank.model, PATIENCE.as_secs());
-            Err(ProviderFailure::cut(FaultCode::ProviderTimeout, text))
+            Err(ProviderFailure { cut: cut.load(Ordering::Relaxed), ..ProviderFailure::new(FaultCode::ProviderTimeout, text) })
         })?;
         let scores = ranking.order.iter().filter_map(|(index, score)| Some((name(candidates.get(*index)?), *score)));
         Ok((scores.collect(), ranking.tokens))
@@ -88,7 +95,7 @@ impl Knowledge {
             return Ok(Some(question.best_of(candidates)));
         }
         let at = spent.begin(&rerank.provider, &rerank.model, true);
-        match self.rank(tenant, rerank, &question.query, &candidates, trace).await {
+        match self.rank(tenant, rerank, &question.query, &candidates, trace, &|| spent.made(at)).await {
             Ok((scores, tokens)) => {
                 spent.end(at, tokens, true);
                 self.find_ranked(question, vector, &scores).await

@@ -18,7 +18,7 @@ use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
 use crate::model::node::rerank::Rerank;
 use crate::model::trace_context::TraceContext;
-use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
+use crate::providers::{EmbedRequest, Made, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::readings::LiveReading;
@@ -158,6 +158,7 @@ impl Knowledge {
         embedder: &Embedder,
         query: &str,
         trace: Option<Arc<TraceContext>>,
+        made: Made<'_>,
     ) -> Result<(Vec<f32>, Option<Tokens>), ProviderFailure> {
         let request = EmbedRequest {
             model: embedder.model.clone(),
@@ -167,8 +168,8 @@ impl Knowledge {
             tenant: tenant.to_owned(),
             trace,
         };
-        let mut made = self.providers.get(&embedder.provider)?.embed(&request).await?;
-        Ok((made.vectors.pop().unwrap_or_default(), made.tokens))
+        let mut embedded = self.providers.get(&embedder.provider)?.embed_telling(&request, made).await?;
+        Ok((embedded.vectors.pop().unwrap_or_default(), embedded.tokens))
     }
 
     /// The passages that answer a question, best first. None when the base was reindexed since it was asked: then it is to be asked anew.
@@ -229,7 +230,7 @@ impl Knowledge {
         spent: &SpentList,
     ) -> Result<Vec<f32>, SearchFailure> {
         let at = spent.begin(&embedder.provider, &embedder.model, false);
-        let made = self.embed(tenant, embedder, query, trace).await;
+        let made = self.embed(tenant, embedder, query, trace, &|| spent.made(at)).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
         let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);
         spent.end(at, *tokens, counts);

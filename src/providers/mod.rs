@@ -220,6 +220,8 @@ pub struct ChatReply {
     pub structured: Option<Value>,
     /// Token counts; none when the provider reported none.
     pub tokens: Option<Tokens>,
+    /// Of an answer that took several requests, whose tokens are added up: those that the last request was sent.
+    pub last_prompt: Option<u64>,
     /// What the provider calls the answer, and the model that gave it.
     pub named: Named,
     /// What it costs in dollars, when the provider said so.
@@ -348,6 +350,9 @@ impl From<Fault> for ProviderFailure {
         Self { fault, tokens: None, cost: None, cut: false, reply_index: None }
     }
 }
+
+/// Is called when there is room for a call and it is made: before that it takes nothing.
+pub type Made<'a> = &'a (dyn Fn() + Send + Sync);
 
 /// Texts become vectors.
 #[derive(Clone, Debug)]

@@ -69,7 +69,7 @@ impl Parts {
         let message = Message { tool_calls: self.calls, parts, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
-        Ok(ChatReply { message, files: self.files, structured, tokens, named: self.named, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
+        Ok(ChatReply { message, files: self.files, structured, tokens, last_prompt: None, named: self.named, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
     }
 }
 

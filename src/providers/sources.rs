@@ -24,7 +24,9 @@ impl Sources {
     }
 
     fn add(&mut self, source: Source) {
-        if self.0.len() < MOST && self.0.iter().all(|known| known.source_id != source.source_id) {
+        if let Some(known) = self.0.iter_mut().find(|known| known.source_id == source.source_id) {
+            known.title = known.title.take().or(source.title);
+        } else if self.0.len() < MOST {
             self.0.push(source);
         }
     }
@@ -95,6 +97,13 @@ impl Sources {
                 "file_citation" | "container_file_citation" => self.document(text(annotation, "file_id"), text(annotation, "filename"), None),
                 _ => {}
             }
+        }
+    }
+
+    /// Pages that stand in a list beside an answer: addresses, or objects with a title.
+    pub(super) fn listed(&mut self, pages: Option<&Value>) {
+        for page in pages.and_then(Value::as_array).into_iter().flatten() {
+            self.page(page.as_str().unwrap_or_else(|| text(page, "url")), text(page, "title"));
         }
     }
 
@@ -170,6 +179,16 @@ mod tests {
         gemini.grounded(&found);
         gemini.grounded(&found);
         assert_eq!(lines(gemini), ["https://d.example D", "gs://b/e.pdf E"]);
+    }
+
+    #[test]
+    fn a_page_that_is_listed_twice_has_the_title_that_one_of_both_has() {
+        let mut listed = Sources::default();
+        listed.listed(Some(&json!(["https://a.example", "https://b.example", "nowhere", 7])));
+        listed.listed(Some(&json!([{"url": "https://b.example", "title": "B", "date": null}, {"url": "https://c.example", "title": "C"}])));
+        listed.listed(Some(&json!([{"url": "https://b.example", "title": "Other"}])));
+        listed.listed(Some(&json!("https://d.example")));
+        assert_eq!(lines(listed), ["https://a.example ", "https://b.example B", "https://c.example C"]);
     }
 
     #[test]

@@ -79,13 +79,14 @@ pub struct Events {
     begun: bool,
     name: String,
     data: Option<String>,
+    stray: Option<String>,
 }
 
 impl Events {
     /// A reader that refuses lines and events longer than `limit` bytes.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self { lines: Lines::new(limit), begun: false, name: String::new(), data: None }
+        Self { lines: Lines::new(limit), begun: false, name: String::new(), data: None, stray: None }
     }
 
     /// Takes bytes and gives the events that they complete.
@@ -111,12 +112,17 @@ impl Events {
     ///
     /// # Errors
     /// The event is over the limit.
-    pub fn rest(mut self) -> Result<Option<ServerEvent>, TooLong> {
-        let lines = std::mem::replace(&mut self.lines, Lines::new(0));
+    pub fn rest(&mut self) -> Result<Option<ServerEvent>, TooLong> {
+        let lines = std::mem::replace(&mut self.lines, Lines::new(self.lines.limit));
         if let Some(line) = lines.rest() {
             self.field(line)?;
         }
         Ok(self.dispatch())
+    }
+
+    /// A line that belongs to no event and begins like a JSON object: some servers break off with such an error.
+    pub const fn stray(&mut self) -> Option<String> {
+        self.stray.take()
     }
 
     fn dispatch(&mut self) -> Option<ServerEvent> {
@@ -134,6 +140,7 @@ impl Events {
                 let begins = line.len() - value.len();
                 self.add_data(line, begins)?;
             }
+            _ if line.starts_with('{') => self.stray = Some(line),
             _ => {}
         }
         Ok(())
@@ -181,12 +188,22 @@ mod tests {
 
     #[test]
     fn the_open_end_can_be_asked_for() {
-        for (text, wanted) in [("data: a\n\ndata: b", Some("b")), ("data: b\n", Some("b")), ("data: b\n\n", None), (": c", None)] {
+        for (text, wanted) in [("data: a\n\ndata: b", Some("b")), ("data: b\n", Some("b")), ("data: b\ndata: c", Some("b\nc")), ("data: b\n\n", None), (": c", None)] {
             let mut events = Events::new(64);
             events.feed(text.as_bytes()).expect("within the limit");
             let rest = events.rest().expect("within the limit");
             assert_eq!(rest.map(|event| event.data).as_deref(), wanted, "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_object_outside_of_any_event_is_kept_apart() {
+        let mut events = Events::new(64);
+        let found = events.feed(b"data: a\n\n{\"b\": 1}\n\nother\ndata: {\n\n").expect("within the limit");
+        assert_eq!(found.into_iter().map(|event| event.data).collect::<Vec<_>>(), ["a", "{"]);
+        assert_eq!((events.stray().as_deref(), events.stray()), (Some("{\"b\": 1}"), None));
+        events.feed(b"{\"c\"").expect("within the limit");
+        assert_eq!((events.rest(), events.stray().as_deref()), (Ok(None), Some("{\"c\"")));
     }
 
     #[test]

@@ -118,11 +118,11 @@ pub enum Asking {
 }
 
 impl Asking {
-    /// Whether something that a person said is such a value.
+    /// Whether something that a person said, or that goes back with it, is such a value.
     pub fn knows(&self, is_such: impl Fn(&Value) -> bool) -> bool {
         match self {
             Self::Never | Self::Maybe => false,
-            Self::Answered { said, .. } => said.values().any(is_such),
+            Self::Answered { asked, said } => asked.state.iter().any(|state| is_such(&state.as_str().into())) || said.values().any(is_such),
         }
     }
 }
@@ -175,11 +175,16 @@ pub struct Spent {
 pub struct SpentList(Arc<Mutex<Vec<Spent>>>);
 
 impl SpentList {
-    /// A call begins that has made no report yet; its outcome is reported with its place.
+    /// A call begins that may have to wait, and takes nothing so far; its outcome is reported with its place.
     pub fn begin(&self, provider: &str, model: &str, ranks: bool) -> usize {
         let mut list = self.0.lock();
-        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: Some(None), ranks, failed: None });
+        list.push(Spent { provider: provider.to_owned(), model: model.to_owned(), tokens: None, ranks, failed: None });
         list.len() - 1
+    }
+
+    /// The call is made: it has to be paid, if there is a report or not.
+    pub fn made(&self, at: usize) {
+        self.0.lock()[at].tokens = Some(None);
     }
 
     /// The newest call ended with a report, or counts without one; or it took nothing.
@@ -215,11 +220,7 @@ impl ToolReply {
     /// Its text, cut at a limit with a mark.
     #[must_use]
     pub fn capped(mut self, limit: usize) -> Self {
-        if self.text.len() > limit {
-            let end = (0..=limit).rev().find(|end| self.text.is_char_boundary(*end)).unwrap_or(0);
-            self.text.truncate(end);
-            self.text.push_str("\n\n[truncated]");
-        }
+        cap(&mut self.text, limit);
         self
     }
 
@@ -237,6 +238,15 @@ impl ToolReply {
     #[must_use]
     pub fn undone(fault: Fault) -> Self {
         Self { undone: Some(fault.code), ..Self::error(fault.message) }
+    }
+}
+
+/// Cuts the result of a tool at a limit, with a mark.
+pub fn cap(text: &mut String, limit: usize) {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("\n\n[truncated]");
     }
 }
 

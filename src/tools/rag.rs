@@ -103,6 +103,10 @@ mod tests {
                 metadata: Map::new(),
             };
             let at = spent.begin("hash", "hash-256", false);
+            if query.query == "in line" {
+                return Box::pin(std::future::pending());
+            }
+            spent.made(at);
             if query.query == "for ever" {
                 return Box::pin(std::future::pending());
             }
@@ -136,11 +140,13 @@ mod tests {
         let door = SearchDoor::default();
         door.set(Arc::new(Shelf::default()));
         let tool = RagTool::read(&json!({"knowledge_base_id": "docs"}), &door);
-        let asked = call(json!({"query": "for ever"}), json!({}));
-        let spent = asked.spent.clone();
-        let cut = tokio::time::timeout(Duration::from_millis(10), tool.call(asked)).await;
-        assert!(cut.is_err());
-        assert_eq!(spent.list(), [crate::tools::Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(None), ranks: false, failed: None }]);
+        for (query, tokens) in [("for ever", Some(None)), ("in line", None)] {
+            let asked = call(json!({ "query": query }), json!({}));
+            let spent = asked.spent.clone();
+            let cut = tokio::time::timeout(Duration::from_millis(10), tool.call(asked)).await;
+            assert!(cut.is_err());
+            assert_eq!(spent.list(), [crate::tools::Spent { provider: "hash".into(), model: "hash-256".into(), tokens, ranks: false, failed: None }]);
+        }
     }
 
     #[tokio::test]

@@ -718,6 +718,8 @@ export type PendingTool = {
   call_id: string;
   /** The slug of the MCP server that receives the call. Absent for other tools, and in runs of earlier versions. */
   server?: string;
+  /** Arguments that the workflow fixes for the tool. A decision cannot change them. Absent if there are none, and in runs of earlier versions. */
+  fixed_arguments?: Record<string, unknown>;
 };
 
 export type ProblemBody = {

@@ -348,6 +348,7 @@ class _PendingTool(TypedDict):
 
 class PendingTool(_PendingTool, total=False):
     server: str
+    fixed_arguments: Dict[str, Any]
 
 
 class _EventToolApprovalRequired(TypedDict):

@@ -19,8 +19,8 @@ pub(super) enum CallDecision<'t, 'a> {
     Refuse(String),
     /// A person declined it; the model receives that.
     Declined(String),
-    /// A person has to decide.
-    Wait,
+    /// A person has to decide on a call of this.
+    Wait(&'t Bound<'a>),
 }
 
 /// A call with what becomes of it; edited arguments are in the call.
@@ -86,7 +86,7 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
     if !can_wait {
         return refuse(call, format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name));
     }
-    Planned { call: call.clone(), decision: CallDecision::Wait, gated: true, server }
+    Planned { call: call.clone(), decision: CallDecision::Wait(bound), gated: true, server }
 }
 
 /// What a model says of fixed arguments does not hold, and is shown to nobody.

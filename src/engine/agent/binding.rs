@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::find_tools::{self, FIND_TOOLS};
 use super::profile::Profile;
@@ -38,9 +38,15 @@ impl Bound<'_> {
         Some(CallServer { id: id.to_owned(), slug: server.to_owned(), tool: name.to_owned() })
     }
 
+    /// The arguments that nobody fills in, if there are any.
+    pub(super) fn fixed(&self) -> Option<&Map<String, Value>> {
+        let Self::Tool(tool) = self else { return None };
+        Some(&tool.fixed).filter(|fixed| !fixed.is_empty())
+    }
+
     /// Nobody fills in this argument of it.
     pub(super) fn is_fixed(&self, argument: &str) -> bool {
-        matches!(self, Self::Tool(tool) if tool.fixed.contains_key(argument))
+        self.fixed().is_some_and(|fixed| fixed.contains_key(argument))
     }
 
     fn is_of(&self, server: &CallServer) -> bool {

@@ -176,7 +176,7 @@ impl Speaker<'_> {
                 Made::All(results) => results,
                 Made::Asks(reason) => return Ok(ConversationEnd::Pause(reason)),
                 Made::Waits => {
-                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.decision, CallDecision::Wait));
+                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.decision, CallDecision::Wait(_)));
                     waiting.for_each(|(at, one)| ids.settle_waiting(number, at, &mut one.call));
                     return Ok(ConversationEnd::Pause(self.pause(calls)));
                 }
@@ -263,7 +263,7 @@ impl Speaker<'_> {
             Made::All(results) => results,
             asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         };
-        if calls.iter().any(|one| matches!(one.decision, CallDecision::Wait)) {
+        if calls.iter().any(|one| matches!(one.decision, CallDecision::Wait(_))) {
             return Ok(Made::Waits);
         }
         let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
@@ -306,21 +306,23 @@ impl Speaker<'_> {
             CallDecision::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,
             CallDecision::Refuse(text) => self.context.refuse_tool(call, text, false, parent).await,
             CallDecision::Declined(text) => self.context.refuse_tool(call, text, true, parent).await,
-            CallDecision::Wait => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
+            CallDecision::Wait(_) => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
         };
         outcome.map(ToolEnd::Gave)
     }
 
     fn pause(&self, planned: Vec<Planned<'_, '_>>) -> PauseReason {
-        let (mut calls, mut servers) = (Vec::with_capacity(planned.len()), BTreeMap::new());
-        for one in planned.into_iter().filter(|one| matches!(one.decision, CallDecision::Wait)) {
-            servers.extend(one.server.map(|server| (one.call.id.clone(), server)));
-            calls.push(one.call);
+        let mut calls = Vec::with_capacity(planned.len());
+        let (mut schemas, mut servers, mut fixed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for Planned { call, decision, server, .. } in planned {
+            let CallDecision::Wait(bound) = decision else { continue };
+            schemas.insert(call.name.clone(), bound.offer().input_schema.clone());
+            fixed.extend(bound.fixed().map(|fixed| (call.name.clone(), fixed.clone())));
+            servers.extend(server.map(|server| (call.id.clone(), server)));
+            calls.push(call);
         }
         let message = words::waiting(calls.len(), &self.context.system().locale);
-        let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
-        let schemas = calls.iter().filter_map(schema).collect();
-        PauseReason::Approval { calls, message, schemas, servers }
+        PauseReason::Approval { calls, message, schemas, servers, fixed }
     }
 
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.

@@ -1,6 +1,7 @@
 //! Owns calls that are neither model nor tool calls: embeddings, searches and rankings, also those that a tool made.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -34,11 +35,12 @@ const fn source(usage: &Usage) -> CostSource {
 }
 
 impl StepContext {
-    /// Any other call that is made once, in a span of its own: an embedding, a retrieval. What it took belongs to the run, also when it failed.
+    /// Any other call that is made once, in a span of its own: an embedding, a retrieval. What it took belongs to the run, also when it failed;
+    /// one that is cut before it sets its mark took nothing.
     ///
     /// # Errors
     /// What the call fails with; a cancel; the store.
-    pub async fn value<F>(&self, key: &str, call: ValueCall, make: impl FnOnce(Option<Arc<TraceContext>>) -> F + Send) -> Result<Value, Fault>
+    pub async fn value<F>(&self, key: &str, call: ValueCall, make: impl FnOnce(Option<Arc<TraceContext>>, Arc<AtomicBool>) -> F + Send) -> Result<Value, Fault>
     where
         F: Future<Output = Result<(Value, Option<Tokens>), ProviderFailure>> + Send,
     {
@@ -67,13 +69,13 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
+        let (started, began, made) = (Instant::now(), self.world().clock.now(), Arc::new(AtomicBool::new(false)));
         let result = match self.may_call() {
             Err(cut) => Err(cut.into()),
             Ok(()) => tokio::select! {
                 biased;
-                result = make(self.onward(span)) => result,
-                () = self.cancelled().cancelled() => Err(ProviderFailure { cut: true, ..cut_short().into() }),
+                result = make(self.onward(span), Arc::clone(&made)) => result,
+                () = self.cancelled().cancelled() => Err(ProviderFailure { cut: made.load(Ordering::Relaxed), ..cut_short().into() }),
             },
         };
         let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
@@ -95,7 +97,8 @@ impl StepContext {
     /// Records the calls that a tool has made already: what they took is spent, also when the step is cut meanwhile. Those of an earlier
     /// call of the tool keep their keys.
     pub(super) fn spent(&self, call: &str, spent: &SpentList) -> Result<(), Fault> {
-        let list = spent.list();
+        let mut list = spent.list();
+        list.retain(|spent| spent.tokens.is_some() || spent.failed.is_some());
         if list.is_empty() {
             return Ok(());
         }

@@ -87,9 +87,9 @@ pub struct ModelAnswer {
     pub prompt_tokens: Option<u64>,
 }
 
-/// Tokens of what a model was sent, as they are recorded.
-fn reported(usage: &Usage) -> Option<u64> {
-    Some(usage.tokens.prompt).filter(|tokens| *tokens > 0)
+/// Tokens of what a model was sent, as they are recorded: of several requests for one answer those of the last.
+fn reported(usage: &Usage, last_prompt: Option<u64>) -> Option<u64> {
+    Some(last_prompt.unwrap_or(usage.tokens.prompt)).filter(|tokens| *tokens > 0)
 }
 
 /// What a call has reported so far.
@@ -184,7 +184,7 @@ impl StepContext {
         let message = self.messages(std::slice::from_ref(part)).await?.pop();
         let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
         let finish = done.finish.as_deref().map_or(Finish::Stop, Finish::named);
-        Ok(Some(ModelAnswer { message, structured: done.structured, finish, prompt_tokens: done.usage.as_ref().and_then(reported) }))
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish, prompt_tokens: done.usage.as_ref().and_then(|usage| reported(usage, done.last_prompt)) }))
     }
 
     /// Messages that a summary of this step stands for.
@@ -345,7 +345,7 @@ impl StepContext {
                 };
                 let (usage, source) = self.cost(provider, model, (reply.tokens, reply.cost), began);
                 let mut call = finished(outcome, Some(usage));
-                call.cost_source = Some(source);
+                (call.cost_source, call.last_prompt) = (Some(source), reply.last_prompt);
                 (call.response_id, call.response_model) = (reply.named.id.clone(), reply.named.model.clone());
                 call.sources = if refused.is_none() { reply.message.sources() } else { Vec::new() };
                 if refused.is_none() {
@@ -357,7 +357,7 @@ impl StepContext {
                 call.finish = Some(reply.finish.as_str().to_owned());
                 call.warnings.extend(reply.warnings);
                 self.record_failed(Event::CallFinished(Box::new(call)), refused.as_ref().and_then(instead))?;
-                let prompt_tokens = reported(&usage);
+                let prompt_tokens = reported(&usage, reply.last_prompt);
                 let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish, prompt_tokens };
                 refused.map_or(Ok(answer), Err)
             }

@@ -115,7 +115,8 @@ impl StepContext {
             }
             asking = Asking::Answered { asked, said };
         }
-        if self.journal().masking().is_on() && (is_masked(&call.arguments) || asking.knows(is_masked)) {
+        let fixed = || tool.fixed.values().any(is_masked);
+        if self.journal().masking().is_on() && (is_masked(&call.arguments) || fixed() || asking.knows(is_masked)) {
             return self.refuse_tool(call, MASKED, false, parent).await.map(ToolEnd::Gave);
         }
         self.may_call()?;

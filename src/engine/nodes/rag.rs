@@ -1,6 +1,7 @@
 //! Owns the rag node: its search and its result.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -99,8 +100,9 @@ async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec
     let Embedder { provider, model, .. } = embedder.clone();
     let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)), warns: None };
     let (world, tenant) = (context.world(), &context.run().tenant);
-    let make = |trace| async move {
-        let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query, trace).await?;
+    let make = |trace, made: Arc<AtomicBool>| async move {
+        let begun = || made.store(true, Ordering::Relaxed);
+        let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query, trace, &begun).await?;
         let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
         Ok::<_, ProviderFailure>((json!({"dimensions": vector.len(), "vector": STANDARD.encode(bytes)}), tokens))
     };
@@ -134,8 +136,9 @@ async fn scores(
     let metered = Some((reranker.provider.clone(), reranker.model.clone()));
     let call = ValueCall { kind: CallKind::Rerank, name: "rerank", metered, warns: Some(Warning::RERANK_FAILED) };
     let (world, tenant) = (context.world(), &context.run().tenant);
-    let make = |trace| async move {
-        let (scores, tokens) = world.knowledge.rank(tenant, reranker, &question.query, candidates, trace).await?;
+    let make = |trace, made: Arc<AtomicBool>| async move {
+        let begun = || made.store(true, Ordering::Relaxed);
+        let (scores, tokens) = world.knowledge.rank(tenant, reranker, &question.query, candidates, trace, &begun).await?;
         Ok::<_, ProviderFailure>((json!({ "scores": scores }), tokens))
     };
     match context.value(&format!("rerank:{edition}"), call, make).await {
@@ -159,7 +162,7 @@ async fn search(
         let found = found.ok_or_else(|| ProviderFailure::from(moved.clone()))?;
         Ok((shown(query, base.as_deref(), &found), None))
     };
-    match context.value("rag", call, |_| make).await {
+    match context.value("rag", call, |_, _| make).await {
         Err(fault) if fault == moved => Ok(Value::Null),
         other => other,
     }

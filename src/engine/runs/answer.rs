@@ -18,6 +18,7 @@ use crate::model::event::{Answer, Decision, DoubtAction, DoubtAnswer, EntityKind
 use crate::model::run::{Run, Status};
 use crate::model::trace_context::TraceContext;
 use crate::store::upkeep::request_keys::RequestKey;
+use crate::tools::cap;
 use crate::tools::schema::argument_problems;
 
 /// What a person says to a pause, its shape checked.
@@ -251,10 +252,13 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
         if let Some(step) = again.from_step {
             check_left(&folded, step, &again.in_doubt)?;
         }
+        // What a person says that a tool answered is cut like what it answers itself.
+        let mut in_doubt = again.in_doubt.clone();
+        in_doubt.iter_mut().filter_map(|answer| answer.result.as_mut()).for_each(|result| cap(result, world.result_bytes()));
         let event = Event::Retried(Box::new(Retried {
             from_step: again.from_step,
             state: again.state.clone(),
-            in_doubt: again.in_doubt.clone(),
+            in_doubt,
             queued,
             back,
             trace: again.trace.clone(),

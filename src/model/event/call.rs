@@ -94,6 +94,9 @@ pub struct CallFinished {
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Of a model that was asked several times for one answer: the tokens that it was sent last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_prompt: Option<u64>,
     /// How long it took.
     pub duration_ms: u64,
     /// Of a scripted model: which reply was used.
@@ -140,6 +143,7 @@ impl CallFinished {
             key: key.to_owned(),
             outcome,
             usage,
+            last_prompt: None,
             duration_ms,
             reply_index: None,
             structured: None,

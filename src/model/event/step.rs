@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{CallServer, Change, Fault, Handle, OpenQuestion};
 use crate::model::Id;
@@ -184,5 +184,8 @@ pub enum PauseReason {
         /// The servers that the calls are for, by the calls' ids. Absent in logs of earlier versions.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         servers: BTreeMap<String, CallServer>,
+        /// What each tool gets in any case, which no call names and nobody edits. Absent in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fixed: BTreeMap<String, Map<String, Value>>,
     },
 }

@@ -28,8 +28,10 @@ impl Event {
             Self::Measured(measured) => of_value(&measured.output),
             Self::Paused(pause) => match &pause.reason {
                 PauseReason::Human { prompt, .. } => prompt.len(),
-                PauseReason::Approval { calls, schemas, servers, .. } => {
-                    calls.iter().map(|call| of_value(&call.arguments)).chain(schemas.values().map(of_value)).sum::<usize>() + of_servers(servers)
+                PauseReason::Approval { calls, schemas, servers, fixed, .. } => {
+                    let fixed = fixed.values().flatten().map(|(key, value)| key.len() + of_value(value));
+                    let shown = calls.iter().map(|call| of_value(&call.arguments)).chain(fixed);
+                    shown.chain(schemas.values().map(of_value)).sum::<usize>() + of_servers(servers)
                 }
             },
             Self::Resumed(resumed) => match &resumed.answer {

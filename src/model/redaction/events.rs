@@ -53,7 +53,8 @@ impl Masks {
                     self.text(prompt);
                     question.iter_mut().for_each(|question| self.value(&mut question.schema));
                 }
-                PauseReason::Approval { calls, message, .. } => {
+                PauseReason::Approval { calls, message, fixed, .. } => {
+                    fixed.values_mut().for_each(|fixed| self.fields(fixed));
                     calls.iter_mut().for_each(|call| self.call(call));
                     self.text(message);
                 }
@@ -126,6 +127,7 @@ impl Masks {
             CallOutcome::Message(_) => {}
             CallOutcome::Tool(outcome) => self.outcome(outcome),
             CallOutcome::Asked(asked) => {
+                asked.state.iter_mut().for_each(|state| self.text(state));
                 for question in &mut asked.questions {
                     self.text(&mut question.message);
                     self.value(&mut question.schema);

@@ -317,6 +317,7 @@ impl Run {
                 structured: call.structured.clone(),
                 finish: call.finish.clone(),
                 usage: call.usage,
+                last_prompt: call.last_prompt,
             };
             step.calls.insert(call.key.clone(), Call::Done(Box::new(done)));
         }

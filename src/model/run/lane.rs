@@ -165,6 +165,8 @@ pub struct Finished {
     pub finish: Option<String>,
     /// What it took.
     pub usage: Option<Usage>,
+    /// Of a model that was asked several times for one answer: the tokens that it was sent last.
+    pub last_prompt: Option<u64>,
 }
 
 /// The branches of a fork that is open.

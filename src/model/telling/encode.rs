@@ -245,8 +245,8 @@ pub(super) fn file(object: &mut Object<'_>, entry: &Entry, index: usize) {
 }
 
 pub(super) fn pending(object: &mut Object<'_>, pause: &Pause) {
-    if let PauseReason::Approval { calls, message, servers, .. } = &pause.reason {
-        object.put("pending_tools", &super::frame::pending_tools(calls, servers)).put("message", message);
+    if let PauseReason::Approval { calls, message, servers, fixed, .. } = &pause.reason {
+        object.put("pending_tools", &super::frame::pending_tools(calls, servers, fixed)).put("message", message);
     }
 }
 

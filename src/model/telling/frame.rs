@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::super::chat::ToolCall;
 use super::super::event::{CallOutcome, CallServer, Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
 use super::super::plan::{NodeIndex, Plan};
 use super::super::run::Status;
@@ -333,12 +334,15 @@ const fn end_of(event: &Event, chat: bool) -> &'static str {
     }
 }
 
-/// Calls that wait for approval, as they are shown: with the server that gets them, if it is one's.
-pub fn pending_tools(calls: &[super::super::chat::ToolCall], servers: &BTreeMap<String, CallServer>) -> Vec<Value> {
-    let shown = |call: &super::super::chat::ToolCall| {
+/// Calls that wait for approval, as they are shown: with the server that gets them, if it is one's, and with the arguments that are fixed.
+pub fn pending_tools(calls: &[ToolCall], servers: &BTreeMap<String, CallServer>, fixed: &BTreeMap<String, Map<String, Value>>) -> Vec<Value> {
+    let shown = |call: &ToolCall| {
         let mut shown = serde_json::json!({"name": call.name, "arguments": call.arguments, "call_id": call.id});
         if let Some(server) = servers.get(&call.id) {
             shown["server"] = server.slug.as_str().into();
+        }
+        if let Some(fixed) = fixed.get(&call.name) {
+            shown["fixed_arguments"] = fixed.clone().into();
         }
         shown
     };

@@ -26,7 +26,7 @@ pub fn checkpoint(run: &Run) -> Option<Value> {
     });
     match &pause.reason {
         PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
-        PauseReason::Approval { calls, servers, .. } => shown["pending_tools"] = pending_tools(calls, servers).into(),
+        PauseReason::Approval { calls, servers, fixed, .. } => shown["pending_tools"] = pending_tools(calls, servers, fixed).into(),
     }
     if let (Some(branch), Some((_, parent))) = (&lane.branch, root) {
         shown["kind"] = "parallel".into();
@@ -97,9 +97,9 @@ pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<Value> {
         });
         match &pause.reason {
             PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
-            PauseReason::Approval { calls, message, servers, .. } => {
+            PauseReason::Approval { calls, message, servers, fixed, .. } => {
                 shown["message"] = message.as_str().into();
-                shown["pending_tools"] = pending_tools(calls, servers).into();
+                shown["pending_tools"] = pending_tools(calls, servers, fixed).into();
             }
         }
         if let Some(branch) = &lane.branch {

@@ -116,6 +116,7 @@ impl Reading for MessageState {
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let (tokens, cost) = (self.tokens(), self.cost());
+        let last_prompt = tokens.map(|tokens| tokens.prompt - self.spent.prompt).filter(|last| self.spent.prompt > 0 && *last > 0);
         let finish = match self.stop.as_str() {
             "end_turn" | "stop_sequence" | "" => Finish::Stop,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
@@ -142,6 +143,7 @@ impl Reading for MessageState {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));
         }
+        reply.last_prompt = last_prompt;
         Ok(reply)
     }
 }

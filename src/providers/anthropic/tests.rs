@@ -232,7 +232,7 @@ async fn what_was_spent_before_a_pause_is_told_when_the_rest_fails() {
     let (provider, mock) = self::provider((0..9).map(|_| whole(&paused)).collect()).await;
     let reply = provider.chat(&hello(false), &|_| {}).await.expect("an answer");
     assert_eq!((reply.finish.as_str(), reply.warnings[0].code.as_ref()), ("other", "answer_cut"));
-    assert_eq!(reply.tokens.map(|tokens| (tokens.prompt, tokens.completion)), Some((45, 18)));
+    assert_eq!((reply.tokens.map(|tokens| (tokens.prompt, tokens.completion)), reply.last_prompt), (Some((45, 18)), Some(5)));
     assert_eq!(mock.seen.lock().expect("seen").len(), 9);
 }
 

@@ -1,5 +1,7 @@
 //! Owns the adaptation of a request to its model: nothing is sent that the model refuses, and each change is a warning.
 
+mod past_calls;
+
 use super::anthropic::request::SAMPLING;
 use super::files::{self, Kind};
 use super::strict::{self, Mode};
@@ -144,10 +146,13 @@ fn limit(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) 
 
 fn tools(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) {
     let why = format!("is not taken by `{}`", request.model);
-    if facts.tools == Some(false) && !(request.tools.is_empty() && request.native_tools.is_empty()) {
-        request.tools.clear();
-        request.native_tools.clear();
-        warnings.push(dropped("tools", &why));
+    if facts.tools == Some(false) {
+        if !(request.tools.is_empty() && request.native_tools.is_empty()) {
+            request.tools.clear();
+            request.native_tools.clear();
+            warnings.push(dropped("tools", &why));
+        }
+        past_calls::tell(&mut request.messages);
     }
     if request.tools.is_empty() && request.native_tools.is_empty() {
         (request.parallel_tool_calls, request.tool_choice) = (None, None);

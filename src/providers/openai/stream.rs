@@ -23,6 +23,8 @@ pub(super) struct Frame<'t> {
     choice: Option<Choice>,
     /// The places of usage; if a server sends it twice, both are the same.
     usages: [Option<Value>; 3],
+    /// Where some servers list the pages that the answer rests on.
+    pages: [Option<Value>; 2],
     /// Where they report an error within an answer.
     errors: [Option<Value>; 2],
     /// It is an error as a whole.
@@ -45,6 +47,8 @@ struct Written {
     choices: Option<Vec<Choice>>,
     usage: Option<Value>,
     x_groq: Option<GroqMember>,
+    search_results: Option<Value>,
+    citations: Option<Value>,
     error: Option<Value>,
     object: Option<Value>,
 }
@@ -78,6 +82,7 @@ impl<'t> wire::Frame<'t> for Frame<'t> {
             text,
             choice,
             usages: [written.usage, groq_usage, choice_usage],
+            pages: [written.search_results, written.citations],
             errors: [written.error, groq_error],
             is_error: written.object.is_some_and(|object| object == "error"),
         })
@@ -224,6 +229,7 @@ impl<'a> CompletionState<'a> {
             let names = serde_json::from_str::<Names>(frame.text).unwrap_or_default();
             self.named.take(names.id.as_ref(), names.model.as_ref());
         }
+        frame.pages.iter().for_each(|pages| self.sources.listed(pages.as_ref()));
         let usage = frame.usages.iter().flatten().find_map(answer::tokens);
         self.tokens = usage.or(self.tokens);
         self.cost = frame.usages.iter().flatten().find_map(|usage| reply::dollars(usage.get("cost")?)).or(self.cost);

@@ -429,3 +429,25 @@ async fn texts_become_vectors_in_their_order() {
     let failure = provider.embed(&request).await.expect_err("too few");
     assert_eq!(failure.fault.code, FaultCode::ProviderProtocol);
 }
+
+/// <https://docs.perplexity.ai/api-reference/sonar-post>: the pages stand beside the answer, in a stream with its last pieces.
+#[tokio::test]
+async fn pages_that_are_listed_beside_an_answer_are_its_sources() {
+    let pages = |mut frame: Value| {
+        frame["citations"] = json!(["https://a.example/one", "https://b.example/two", "javascript:alert(1)"]);
+        frame["search_results"] = json!([
+            {"title": "One", "url": "https://a.example/one", "date": "2026-01-02", "last_updated": null, "snippet": "s", "source": "web"},
+            {"title": "Two", "url": "https://b.example/two", "date": null}]);
+        frame
+    };
+    let message = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi [1][2]"}, "finish_reason": "stop"}]});
+    let last = pages(json!({"choices": [{"index": 0, "delta": {"content": " [1][2]"}, "finish_reason": "stop"}]}));
+    let streamed = stream(&[delta(&json!({"content": "Hi"})), last.clone(), last]);
+    for (dialect, answer, wanted) in [("perplexity", whole(&pages(message)), false), ("perplexity", streamed, true)] {
+        let (provider, _) = provider(dialect, vec![answer]).await;
+        let reply = provider.chat(&hello(wanted), &|_| {}).await.expect("an answer");
+        let sources = reply.message.sources().into_iter().map(|source| (source.url.unwrap_or_default(), source.title.unwrap_or_default()));
+        let wanted = [("https://a.example/one", "One"), ("https://b.example/two", "Two")].map(|(url, title)| (url.to_owned(), title.to_owned()));
+        assert_eq!(sources.collect::<Vec<_>>(), wanted);
+    }
+}

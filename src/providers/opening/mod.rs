@@ -119,7 +119,7 @@ fn read(frame: Value) -> Frame {
 }
 
 /// The object or the text of an error; some frames are an error themselves.
-fn error_of(frame: &Value) -> Option<&Value> {
+pub(super) fn error_of(frame: &Value) -> Option<&Value> {
     let told = ERRORS.iter().filter_map(|place| frame.pointer(place)).find(|error| !error.is_null());
     let itself = ["type", "object"].iter().any(|key| frame.get(key).is_some_and(|kind| kind == "error"));
     told.or_else(|| itself.then_some(frame)).filter(|_| frame.get("choices").is_none_or(|choices| choices.as_array().is_some_and(Vec::is_empty)))

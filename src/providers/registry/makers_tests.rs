@@ -366,3 +366,43 @@ async fn a_schema_is_weakened_only_where_it_is_sent_to_a_strict_mode() {
         assert_eq!(warnings, wanted, "{kind}");
     }
 }
+
+/// A conversation in which another model called tools goes on with one that has none.
+#[tokio::test]
+async fn a_model_without_tools_reads_earlier_calls_as_text() {
+    let bedrock = mock::whole(&json!({"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}));
+    let chat = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
+    let blocks = mock::whole(&json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}));
+    let plain = json!({"models": [{"id": "plain", "tools": false}]});
+    for (kind, more, model, own, good) in [
+        ("bedrock", json!({"region": "us-east-1"}), "meta.llama3-3-70b-instruct-v1:0", json!({"toolUse": {"toolUseId": "c1"}}), bedrock),
+        ("openai-compatible", plain.clone(), "plain", json!({"reasoning_content": "Hm."}), chat),
+        ("anthropic", plain, "plain", json!([{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "tool_use", "id": "c1"}]), blocks),
+    ] {
+        let (providers, mock) = mine(kind, more, vec![good]).await;
+        for offered in [true, false] {
+            let mut request = question(model);
+            request.tools.extend(offered.then(tool));
+            let call = |id: &str| ToolCall { id: id.into(), name: "weather".into(), arguments: json!({"city": "Paris"}), invalid: None };
+            let family = if kind == "openai-compatible" { "openai-chat" } else { kind };
+            let own = ProviderBlocks { family: family.into(), by: None, value: own.clone() };
+            let asks = Message { tool_calls: vec![call("c1"), call("c2")], blocks: Some(own), ..Message::text(Role::Assistant, "I look.") };
+            request.messages.extend([asks, mock::result("c1", "mild", false), mock::result("c2", "no answer", true)]);
+            let (request, warnings) = fitted(&providers, request);
+            assert_eq!(warnings.contains(&"parameter_dropped tools".to_owned()), offered, "{kind}: {warnings:?}");
+            if !offered {
+                providers.get("mine").expect("a provider").chat(&request, &|_| {}).await.expect("an answer");
+            }
+        }
+        let body = mock.seen.lock().expect("seen").remove(0).1;
+        let told = body["messages"].to_string();
+        for word in ["tool_calls", "\"tool\"", "toolUse", "toolResult", "toolConfig", "tool_use", "tool_result", "\"tools\"", "Hm."] {
+            assert!(!body.to_string().contains(word), "{kind} is sent `{word}`: {body}");
+        }
+        for word in ["I look.", "weather", "Paris", "mild", "no answer"] {
+            assert!(told.contains(word), "{kind} is not told `{word}`: {told}");
+        }
+        let roles: Vec<&str> = body["messages"].as_array().expect("messages").iter().filter_map(|one| one["role"].as_str()).collect();
+        assert_eq!(roles, ["user", "assistant", "user"], "{kind}: {told}");
+    }
+}

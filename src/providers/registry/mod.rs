@@ -26,7 +26,7 @@ use super::prompt_cache_key::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
-use super::limits::{self, Gate, Key};
+use super::limits::{self, Gate, Key, Pass};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::{Dialect, Structure};
@@ -37,7 +37,7 @@ use super::strict::Mode;
 use super::vertex::Vertex;
 use super::vertex::token::Tokens;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Made, NativeTool, Provider, ProviderFailure, Ranking, RerankRequest};
 use super::{fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
@@ -265,6 +265,30 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
+    /// Embeds texts, and says when the call is made.
+    pub async fn embed_telling(&self, request: &EmbedRequest, made: Made<'_>) -> Result<Embeddings, ProviderFailure> {
+        let (found, pass) = self.admitted(&request.tenant, &request.texts, request.trace.as_ref()).await?;
+        made();
+        let embedded = pass.noting(self.ready(&found)?.provider().embed(request).await, |embedded| embedded.tokens);
+        embedded.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
+    }
+
+    /// Puts texts in order, and says when the call is made.
+    pub async fn rerank_telling(&self, request: &RerankRequest, made: Made<'_>) -> Result<Ranking, ProviderFailure> {
+        let (found, pass) = self.admitted(&request.tenant, &request.texts, request.trace.as_ref()).await?;
+        made();
+        let ranked = pass.noting(self.ready(&found)?.provider().rerank(request).await, |ranked| ranked.tokens);
+        ranked.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
+    }
+
+    /// What a call with these texts needs, once there is room for it.
+    async fn admitted(&self, tenant: &str, texts: &[String], trace: Option<&Arc<TraceContext>>) -> Result<(Found, Pass), ProviderFailure> {
+        let mut found = self.all.find(self.entry, None, tenant).await?;
+        self.all.pass_trace(&mut found, trace);
+        let pass = self.entry.gate.admit(tenant, found.key, || limits::weigh_texts(texts), &|_| {}).await?;
+        Ok((found, pass))
+    }
+
     /// Tools that run at the provider are refused where there are none.
     fn must_have(&self, tools: &[NativeTool]) -> Result<(), ProviderFailure> {
         let Some(tool) = tools.first().filter(|_| !self.entry.has_native_tools()) else { return Ok(()) };
@@ -338,23 +362,11 @@ impl Provider for Named<'_> {
     }
 
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
-        Box::pin(async move {
-            let mut found = self.all.find(self.entry, None, &request.tenant).await?;
-            self.all.pass_trace(&mut found, request.trace.as_ref());
-            let pass = self.entry.gate.admit(&request.tenant, found.key, || limits::weigh_texts(&request.texts), &|_| {}).await?;
-            let made = pass.noting(self.ready(&found)?.provider().embed(request).await, |made| made.tokens);
-            made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
-        })
+        Box::pin(self.embed_telling(request, &|| {}))
     }
 
     fn rerank<'a>(&'a self, request: &'a RerankRequest) -> BoxFuture<'a, Result<Ranking, ProviderFailure>> {
-        Box::pin(async move {
-            let mut found = self.all.find(self.entry, None, &request.tenant).await?;
-            self.all.pass_trace(&mut found, request.trace.as_ref());
-            let pass = self.entry.gate.admit(&request.tenant, found.key, || limits::weigh_texts(&request.texts), &|_| {}).await?;
-            let made = pass.noting(self.ready(&found)?.provider().rerank(request).await, |made| made.tokens);
-            made.map_err(|failure| with_masked_text(failure, &Masker::of(&found.secrets)))
-        })
+        Box::pin(self.rerank_telling(request, &|| {}))
     }
 }
 

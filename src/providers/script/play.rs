@@ -81,7 +81,7 @@ impl Act {
         let parts = if request.parameters.shows_reasoning() { thoughts.collect() } else { thoughts.map(Part::unseen).collect() };
         let message = Message { tool_calls: self.calls, parts, ..Message::text(Role::Assistant, self.text) };
         let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
-        Ok(ChatReply { message, files: Vec::new(), structured: self.structured, tokens, named: Named::default(), cost: None, finish, warnings: Vec::new(), reply_index: self.index })
+        Ok(ChatReply { message, files: Vec::new(), structured: self.structured, tokens, last_prompt: None, named: Named::default(), cost: None, finish, warnings: Vec::new(), reply_index: self.index })
     }
 }
 

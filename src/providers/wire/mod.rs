@@ -13,7 +13,7 @@ use super::amazon_event_stream::Frames;
 use super::limits::{Gate, Key};
 use super::http_client::{Answer, Outbound, Request, Sign, TimeLimits};
 use super::sse::{Events, Lines};
-use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
+use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, opening, refusal};
 use crate::config::Secret;
 use crate::json;
 use crate::json::surrogates::PendingSurrogate;
@@ -235,13 +235,24 @@ async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<
             if let Some(event) = events.rest().map_err(|long| malformed(&long.to_string()))? {
                 take(&event.data, &mut surrogate, reading, deltas)?;
             }
+            take_stray(&mut events, &mut surrogate, reading, deltas)?;
             return ended(reading);
         };
         let found = events.feed(&piece).map_err(|long| malformed(&long.to_string()));
         let Some(found) = complete_or(found, reading)? else { return Ok(()) };
         take_all(found.iter().map(|event| event.data.as_str()), &mut answer, &mut surrogate, reading, deltas)?;
+        take_stray(&mut events, &mut surrogate, reading, deltas)?;
     }
     ended(reading)
+}
+
+/// An error outside of any event ends the answer like one inside of it.
+fn take_stray<R: Reading>(events: &mut Events, surrogate: &mut PendingSurrogate, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    let Some(line) = events.stray().filter(|_| !reading.may_end()) else { return Ok(()) };
+    let frame: Option<Value> = object(&line).ok();
+    let Some(error) = frame.as_ref().and_then(opening::error_of) else { return Ok(()) };
+    take(&line, surrogate, reading, deltas)?;
+    Err(refusal::read_inside(error))
 }
 
 async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {

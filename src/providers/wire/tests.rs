@@ -106,6 +106,22 @@ async fn an_end_marker_without_a_finish_reason_is_no_answer() {
 }
 
 #[tokio::test]
+async fn an_error_on_a_line_of_its_own_is_the_refusal_that_it_is() {
+    let busy = r#"{"error": {"message": "slow down", "code": 429}}"#;
+    for end in ["", "\n", "\n\n"] {
+        let told = once(&[&says("Hi"), busy, end]).await;
+        assert_eq!(told, "\"Hi\" \nprovider_rate_limited: the provider broke off: slow down None", "{end:?}");
+    }
+    let told = once(&[&says("Hi"), busy, "\n", "HANG"]).await;
+    assert!(told.contains("provider_rate_limited"), "nothing more is waited for: {told}");
+    for other in [r#"{"note": "slow"}"#, "{", r#"{"error": null}"#] {
+        let told = once(&[&says("Hi"), other, "\n\n", &finish("stop")]).await;
+        assert_eq!(told, "\"Hi\" \n\"Hi\" Stop None", "{other}");
+    }
+    assert_eq!(once(&[&says("Hi"), &finish("stop"), busy, "\n"]).await, "\"Hi\" \n\"Hi\" Stop None", "what follows a complete answer does not count");
+}
+
+#[tokio::test]
 async fn comments_and_blank_lines_are_silence() {
     let drip = [": ping\n\n", "WAIT", "\n", "WAIT"].repeat(40);
     for begin in [vec![], vec![says("Hi")]] {

@@ -130,6 +130,10 @@ impl Link {
                     files.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| *name = self.masked(name));
                     return ToolReply { text, is_error, files, ..ToolReply::default() };
                 }
+                // It is stored until the answer comes, and a mask in it would be of no use to the server.
+                Ok(Replied::Asked(asked)) if asked.state.as_ref().is_some_and(|state| self.masked(state) != *state) => {
+                    return ToolReply::error(self.sentence("wants a secret of its connection back with a person's answer; the studio does not store it, so nobody was asked"));
+                }
                 Ok(Replied::Asked(mut asked)) => {
                     for question in &mut asked.questions {
                         question.message = self.masked(&question.message);

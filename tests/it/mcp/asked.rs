@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::{bench, call, graph, program};
+use super::support::{bench, call, graph, program, run};
 use crate::support::Bench;
 
 const FORM: &str = "“peer” asks, for its tool “form”: ";
@@ -104,6 +104,28 @@ async fn another_studio_can_take_the_answer() {
     let output = next.trace(&run).await["trace"]["output"].clone();
     let result = &output["parallel_results"]["x"]["result"];
     assert_eq!(result, &json!({"state": "state", "answers": {"name": {"action": "accept", "content": {}}}}), "{output}");
+}
+
+#[tokio::test]
+async fn a_secret_in_what_goes_back_to_the_server_is_not_stored() {
+    let bench = bench(&[("peer", program("modern", json!({"TOKEN": "secret:PEER_TOKEN"})))], json!({}));
+    let refused = run(&bench, call("peer", "ask", json!({"parameters": {"state": "token"}}))).await.expect_err("refused");
+    assert!(refused.starts_with("tool_failed: the MCP server `peer` wants a secret of its connection back"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_masked_value_in_what_goes_back_to_the_server_is_not_stored_and_not_sent_as_a_mask() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Bench::on_disk(json!({"mcp": {"servers": {"peer": peer()}}, "observability": {"redact": ["password"]}}), folder.path());
+    let (run, _) = waits(&bench, call("peer", "ask", json!({"parameters": {"state": "password"}}))).await;
+    let told = say(&bench, &run, "accept").await;
+    assert!(told.contains("was redacted (`observability.redact`) and is not known any more"), "{told}");
+    bench.studio.shutdown(std::time::Duration::from_millis(500)).await;
+    drop(bench);
+    for entry in std::fs::read_dir(folder.path()).expect("a folder").flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+        assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", entry.path().display());
+    }
 }
 
 #[tokio::test]

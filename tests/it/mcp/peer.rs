@@ -149,7 +149,11 @@ impl Peer {
                 text(json!([std::process::id(), child.id()]).to_string())
             }
             "files.read" => text("contents".into()),
-            "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": "state",
+            "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": match arguments["state"].as_str() {
+                    Some("token") => json!({"of": std::env::var("TOKEN").unwrap_or_default()}).to_string(),
+                    Some("password") => json!({"password": "hunter2hunter2"}).to_string(),
+                    _ => "state".to_owned(),
+                },
                 "inputRequests": {"name": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
             "ask" => text(json!({"state": params["requestState"], "answers": params["inputResponses"]}).to_string()),
             "form" => form(params),

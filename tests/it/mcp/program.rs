@@ -209,6 +209,7 @@ async fn what_a_person_is_shown_of_fixed_arguments_is_what_runs() {
         let run = started.run.to_string();
         let shown = bench.trace(&run).await["trace"]["pauses"][0]["pending_tools"][0].clone();
         assert_eq!(shown["arguments"], json!({"a": 40}), "what the model said of `b` does not hold");
+        assert_eq!(shown["fixed_arguments"], json!({"b": 2}), "{shown}");
         let decision = json!({"call_id": shown["call_id"], "approval": "approve", "arguments": edited});
         let resumed = bench.resume(&run, json!({"decisions": [decision]})).await.expect("resumed");
         let told = bench.events_text(&resumed).await;

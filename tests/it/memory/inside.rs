@@ -280,3 +280,33 @@ async fn a_repair_that_is_shortened_keeps_what_the_user_said() {
     assert!(text(1).starts_with("Go on.") && text(1).contains("They looked at much."), "{last:#?}");
     assert!(text(last.len() - 2).starts_with("Done") && text(last.len() - 1).starts_with("Your answer does not fit"), "{last:#?}");
 }
+
+/// An answer that the provider pauses takes two requests: only the last one says how long the conversation is.
+#[tokio::test]
+async fn requests_that_are_added_up_for_one_answer_do_not_make_the_conversation_longer() {
+    let answers = [
+        json!({"type": "message", "content": [{"type": "text", "text": "So "}], "stop_reason": "pause_turn", "usage": {"input_tokens": 3000, "output_tokens": 2}}),
+        json!({"type": "message", "content": [{"type": "tool_use", "id": "t1", "name": "calculate", "input": {"expression": "1+1"}}], "stop_reason": "tool_use",
+            "usage": {"input_tokens": 3100, "output_tokens": 9}}),
+        json!({"type": "message", "content": [{"type": "text", "text": "2"}], "stop_reason": "end_turn", "usage": {"input_tokens": 3200, "output_tokens": 1}}),
+    ];
+    let left = Arc::new(Mutex::new(answers.into_iter().rev().collect::<Vec<Value>>()));
+    let given = Arc::clone(&left);
+    let answer = move || {
+        let answer = given.lock().expect("answers").pop().expect("no further request");
+        async move { axum::Json(answer) }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(answer)).await });
+    let work = json!({"kind": "anthropic", "base_url": url, "credential": "secret:KEY", "quirks": {"stream": false}});
+    let bench = Bench::new(json!({"providers": {"work": work}, "secrets": {"KEY": "a-key-of-ours"}}));
+    let agent = json!({"name": "A", "provider": "work", "model": "claude-opus-5", "tools": [{"ref": "toolkit:calculator"}], "memory_config": {"context_window": 5000}});
+    let agent = bench.agent(agent).await;
+    let run = bench.chat(&agent, json!({"message": "How much is 1+1?"})).await;
+    let trace = bench.trace(&run).await;
+    assert_eq!((&trace["trace"]["reply"], left.lock().expect("answers").len()), (&json!("2"), 0), "{trace:#}");
+    assert_eq!(trace["trace"]["prompt_tokens"], json!(9300), "all of them count as spent");
+    let spans = trace["spans"].as_array().expect("spans");
+    assert!(spans.iter().all(|span| span["name"] != "history_compaction"), "{spans:#?}");
+}

@@ -152,6 +152,34 @@ async fn a_run_that_goes_on_from_the_database_has_masks_and_no_tool_is_called_wi
     closed(&story).await;
 }
 
+#[tokio::test]
+async fn fixed_arguments_are_masked_for_the_person_who_approves_and_no_tool_is_called_with_a_mask() {
+    let (collector, folder) = (Collector::start(Manner::Takes).await, tempfile::tempdir().expect("a folder"));
+    let mut all = settings(&collector);
+    let replies = json!([{"tool_calls": [{"name": "look", "arguments": {"say": "x", "password": "mine"}}]}, {"text": "Done."}]);
+    merge(&mut all, json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}}));
+    let story = Story::of(Bench::on_disk(all, folder.path()));
+    let run = story
+        .run_with(
+            "start -> agent_1{provider: script, model: m, require_tool_approval: true} -> stop
+            tool_1{tool_ref: \"host:look\", parameters: {\"password\": \"$password\", \"note\": \"for {{input}}: {{password}}\"}} => agent_1",
+            json!({"message": "hi", "state": {"password": "canary-of-the-state"}}),
+        )
+        .await;
+    let trace = story.trace(&run.id).await;
+    let shown = &trace["trace"]["pauses"][0]["pending_tools"][0];
+    let fixed = json!({"password": "[redacted]", "note": "for hi: [redacted]"});
+    assert_eq!((&shown["arguments"], &shown["fixed_arguments"]), (&json!({"say": "x"}), &fixed), "{shown}");
+    assert!(run.text.contains(r#""fixed_arguments":{"#), "{}", run.text);
+    let told = story.resume(&run.id, json!({"approval": "approve"})).await;
+    assert!(told.contains("was redacted (`observability.redact`) and is not known any more"), "{told}");
+    assert!(story.hands.calls().is_empty(), "{:?}", story.hands.calls());
+    clean("what was told", [run.text, told].concat().as_bytes());
+    clean("what is read", read(&story, &run.id).await.as_bytes());
+    closed(&story).await;
+    clean("the database", &stored(folder.path()));
+}
+
 /// Keeps every line of the log.
 #[derive(Clone, Default)]
 pub struct Lines(pub Arc<Mutex<String>>);

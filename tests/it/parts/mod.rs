@@ -8,7 +8,7 @@ use wfstudio::model::event::EntityKind;
 use wfstudio::model::sketch;
 use wfstudio::studio::{ListQuery, TraceQuery};
 
-use self::server::{CITING, FAMILIES, Family, Server};
+use self::server::{CITING, FAMILIES, Family, PAINTERS, Server};
 use crate::support::Bench;
 
 const TOOLS: &str = "tools: [{ref: \"toolkit:calculator\"}]";
@@ -130,6 +130,28 @@ async fn another_family_is_not_sent_them() {
     assert!(asked[0].contains("How much is 1+1?") && asked[0].contains("It is 2."), "{}", asked[0]);
     for own in first.sent_back.iter().chain(&["One and one.", "Two it is."]) {
         assert!(!asked[0].contains(own), "{own} in {}", asked[0]);
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_tools_goes_on_with_a_thread_that_has_calls() {
+    let (first, second) = (&FAMILIES[0], &PAINTERS[2]);
+    let (one, other) = (Server::start(first).await, Server::start(second).await);
+    let bench = one.bench(json!({"providers": {"other": other.provider()}}));
+    let tools = json!([{"ref": "toolkit:calculator"}]);
+    let agent = bench.agent(json!({"name": "A", "provider": "work", "model": first.model, "tools": tools})).await;
+    let run = bench.chat(&agent, json!({"message": "How much is 1+1?"})).await;
+    let thread = bench.trace(&run).await["trace"]["thread_id"].clone();
+    let changed = json!({"name": "A", "provider": "other", "model": second.model, "tools": tools});
+    bench.studio.put(&bench.scope, wfstudio::studio::Resource::Agent, &agent, &changed, None).await.expect("changed");
+    let run = bench.chat(&agent, json!({"message": "Draw it.", "thread_id": thread})).await;
+    assert_eq!(bench.trace(&run).await["trace"]["reply"], json!("A dot."));
+    let asked = other.asked();
+    for call in ["tool_calls", "\"role\":\"tool\"", "\"tools\""] {
+        assert!(!asked[0].contains(call), "{call} in {}", asked[0]);
+    }
+    for told in ["How much is 1+1?", "[called calculate with {", "[result of calculate]", "It is 2.", "Draw it."] {
+        assert!(asked[0].contains(told), "{told} in {}", asked[0]);
     }
 }
 

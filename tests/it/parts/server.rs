@@ -90,7 +90,7 @@ const BLOCKS: [&[&str]; 2] = [
 ];
 
 pub const FAMILIES: &[Family] = &[
-    Family { kind: "deepseek", model: "deepseek-reasoner", calls: CHAT[0], ends: CHAT[1], sent_back: &[r#""reasoning_content":"One and one.""#], never_shown: &[] },
+    Family { kind: "deepseek", model: "deepseek-v4-flash", calls: CHAT[0], ends: CHAT[1], sent_back: &[r#""reasoning_content":"One and one.""#], never_shown: &[] },
     Family {
         kind: "openai-responses",
         model: "gpt-5.2",

@@ -122,6 +122,17 @@ async fn a_tool_node_in_doubt_takes_the_given_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_given_result_is_cut_like_one_of_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let (story, run) = in_doubt(folder.path(), "start -> tool_1{tool_ref: \"host:stuck\"} -> stop", 1).await;
+    let call = story.trace(&run).await["trace"]["error"]["calls"][0]["call_id"].clone();
+    story.retry(&run, json!({"in_doubt": [{"call_id": call, "action": "use", "result": "é".repeat(200_000)}]})).await;
+    let trace = story.trace(&run).await;
+    let result = trace["trace"]["output"]["tool_result"]["result"].as_str().expect("a text");
+    assert_eq!((result.len(), &result[256 << 10..]), ((256 << 10) + 13, "\n\n[truncated]"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_decided_of_a_tool_node_holds_where_its_tool_is_not_declared_any_more() {
     for (decision, wanted) in [(json!({"action": "use", "result": "paid"}), "paid"), (json!({"action": "skip"}), "The call was skipped")] {
         let folder = tempfile::tempdir().unwrap();

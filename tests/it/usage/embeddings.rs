@@ -346,3 +346,28 @@ async fn a_question_that_is_cut_ends_and_counts_without_a_price() {
     let ended = entries.iter().filter(|entry| matches!(entry.event, Event::CallFinished(_))).count();
     assert!(begun == 2 && ended == 2, "{begun} calls, {ended} ends");
 }
+
+#[tokio::test]
+async fn a_question_that_is_cut_while_it_waits_for_room_costs_nothing() {
+    let server = Server::start().await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let mut settings = server.settings();
+    settings["providers"]["openai"]["limits"] = json!({"concurrent": 1});
+    let bench = Bench::new(settings);
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    let (_held, before) = (server.gate.lock().await, server.calls());
+    let mut ways = ways(&bench, &base).await;
+    let first = bench.workflow(ways.remove(0).1).await;
+    bench.start(&first, json!({"message": "go"})).await;
+    until("the call that there is room for", async || server.calls() == before + 1).await;
+    let rag = format!("rag_1{{knowledge_base_id: \"{base}\", query: cats, mode: vector, timeout_ms: 100}}");
+    for node in [rag.as_str(), "tool_1{tool_ref: \"tool:find\", parameters: {query: cats}, timeout_ms: 100}"] {
+        let graph = wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
+        let workflow = bench.workflow(graph).await;
+        let run = super::run(&bench, &workflow).await;
+        let usage = used(&bench, &run).await;
+        assert_eq!((&usage["status"], cost_of(&usage)), (&json!("failed"), (0, "0.000000", false)), "{node}: {usage}");
+    }
+    assert_eq!(server.calls(), before + 1, "nothing else was asked");
+}

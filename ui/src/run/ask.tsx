@@ -200,9 +200,14 @@ function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Deci
   );
 }
 
-export const CallText = ({ tool }: { tool: Pick<PendingTool, 'name' | 'arguments'> }): ReactElement => (
+type Shown = Pick<PendingTool, 'name' | 'arguments' | 'fixed_arguments'>;
+
+/** The arguments as the tool receives them. */
+const received = (tool: Shown): object => ({ ...(tool.arguments as object), ...tool.fixed_arguments });
+
+export const CallText = ({ tool }: { tool: Shown }): ReactElement => (
   <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}>
-    <span className="k">{tool.name}</span> {paint(JSON.stringify(tool.arguments ?? {}, null, 2))}
+    <span className="k">{tool.name}</span> {paint(JSON.stringify(received(tool), null, 2))}
   </div>
 );
 
@@ -284,7 +289,7 @@ export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: (
   return (
     <div className="ask nodrag">
       <div className="mono asktext">
-        <b>{first.name}</b>({callText(first.arguments, 70)})
+        <b>{first.name}</b>({callText(received(first), 70)})
       </div>
       <div className="row">
         {tools.length > 1 ? (

@@ -57,6 +57,13 @@ describe('several calls that wait for approval', () => {
     expect(answers).toEqual([{ approval: 'approve' }]);
     await one.gone();
   });
+
+  it('are shown with their fixed arguments', async () => {
+    const fixed = { ...tool('pay'), fixed_arguments: { account: 'A-77' } };
+    const { host, gone } = await render(<Ask pause={pause('p5', { pending_tools: [fixed] })} busy={false} onAnswer={() => undefined} />);
+    expect(host.textContent).toContain('A-77');
+    await gone();
+  });
 });
 
 describe('an answer that is being written', () => {

@@ -1,0 +1,1 @@
+export{t as default}from"./panels-BZB_wZyl.js";
