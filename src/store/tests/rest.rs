@@ -10,7 +10,7 @@ use crate::store::log::checkpoints::{CheckpointRow, Kept};
 use crate::store::log::checkpoints;
 use crate::store::knowledge::passages::{self, Passage};
 use crate::store::log;
-use crate::store::threads::{self, MessageRow, ThreadFilter};
+use crate::store::threads::{self, MessageRow, ThreadFilter, remembered};
 use crate::store::upkeep::request_keys::{RequestKey, Seen};
 use crate::store::upkeep::{outbox, request_keys};
 

@@ -366,11 +366,14 @@ pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Re
     )
 }
 
-/// The newest top-level runs of an agent or workflow on a thread, newest first.
-pub fn newest_runs(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id, limit: u64) -> Result<Vec<Id>, StoreError> {
+/// Top-level runs of an agent or workflow on a thread that may have asked a pause, at most `limit`: the one that waits at it, then of the last runs
+/// those that were there when the pause was made, newest first. Clocks of hosts differ: the others come after them.
+pub fn runs_with_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id, pause: &Id, limit: u64) -> Result<Vec<Id>, StoreError> {
     tx.query(
-        "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL ORDER BY created_at DESC, no DESC LIMIT $4",
-        params![tenant, &thread.text(), &entity.text(), limit],
+        "SELECT id FROM (SELECT no, id, created_at, awaiting_pause FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 \
+         AND parent IS NULL ORDER BY created_at DESC, no DESC LIMIT $4) AS newest \
+         ORDER BY CASE WHEN awaiting_pause = $5 THEN 0 WHEN created_at <= $6 THEN 1 ELSE 2 END, created_at DESC, no DESC LIMIT $7",
+        params![tenant, &thread.text(), &entity.text(), AHEAD, &pause.text(), pause.made_at().0, limit],
         |row| row.id(0),
     )
 }
