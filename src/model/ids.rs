@@ -21,7 +21,7 @@ impl Id {
     }
 
     /// It is a version 7 id, as all are that the studio makes.
-    pub fn is_timed(&self) -> bool {
+    pub const fn is_timed(&self) -> bool {
         self.0.get_version_num() == 7
     }
 

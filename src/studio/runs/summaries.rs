@@ -187,8 +187,6 @@ fn read(text: &[u8]) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use proptest::prelude::*;
     use serde_json::json;
     use serde_json::value::RawValue;
