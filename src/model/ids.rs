@@ -19,6 +19,16 @@ impl Id {
         let low = (random & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
         Self(uuid::Uuid::from_u64_pair(high, low))
     }
+
+    /// It is a version 7 id, as all are that the studio makes.
+    pub const fn is_timed(&self) -> bool {
+        self.0.get_version_num() == 7
+    }
+
+    /// When a version 7 id was made.
+    pub fn made_at(&self) -> Timestamp {
+        Timestamp(i64::try_from(self.0.as_u64_pair().0 >> 16).unwrap_or(i64::MAX))
+    }
 }
 
 /// An id in text form, without memory of its own.

@@ -7,6 +7,7 @@ mod files;
 mod inside;
 mod kept;
 mod long;
+mod reach;
 mod threads;
 mod windows;
 

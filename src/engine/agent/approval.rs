@@ -37,7 +37,7 @@ pub(super) struct Planned<'t, 'a> {
 pub(super) fn plan<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: bool, calls: &[ToolCall]) -> Vec<Planned<'t, 'a>> {
     let one = |(at, call): (usize, &ToolCall)| {
         if at >= CALLS {
-            return refuse(call, format!("At most {CALLS} calls of one turn are run; this one was not."));
+            return refuse(call.clone(), format!("At most {CALLS} calls of one turn are run; this one was not."));
         }
         plan_one(context, tools, can_wait, call)
     };
@@ -51,8 +51,8 @@ pub(super) fn all_declined(calls: &[Planned<'_, '_>]) -> Option<bool> {
     Some(gated.all(|one| matches!(one.decision, CallDecision::Declined(_))))
 }
 
-fn refuse<'t, 'a>(call: &ToolCall, text: String) -> Planned<'t, 'a> {
-    Planned { call: call.clone(), decision: CallDecision::Refuse(text), gated: false, server: None }
+const fn refuse<'t, 'a>(call: ToolCall, text: String) -> Planned<'t, 'a> {
+    Planned { call, decision: CallDecision::Refuse(text), gated: false, server: None }
 }
 
 fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: bool, call: &ToolCall) -> Planned<'t, 'a> {
@@ -65,28 +65,30 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
     let Some(bound) = tools.find_for(call, server.as_ref()) else {
         let unknown = || words::unknown_tool(&call.name, tools.names());
         let text = server.map_or_else(unknown, |server| words::lost_tool(&server, context.progress(&call.id), decision.is_some()));
-        return Planned { gated: decision.is_some(), ..refuse(call, text) };
+        return Planned { gated: decision.is_some(), ..refuse(call.clone(), text) };
     };
     let server = server.or_else(|| bound.server());
-    let call = &as_it_runs(call, bound);
+    let call = as_it_runs(call, bound);
     // What a person decided holds, whether the tool still asks for it or not.
     if let Some(decision) = &decision {
         return decided(call, bound, decision, server);
     }
     if let Some(problem) = &call.invalid {
-        return refuse(call, words::misfit(&call.name, std::slice::from_ref(problem)));
+        let text = words::misfit(&call.name, std::slice::from_ref(problem));
+        return refuse(call, text);
     }
     if let Some(text) = misfit(bound, &call.arguments) {
         return refuse(call, text);
     }
     // A call that was made is not asked about, whatever its tool wants by now.
     if !tools.is_gated(bound) || context.is_made(&call.id) {
-        return Planned { call: call.clone(), decision: CallDecision::Run(bound), gated: false, server };
+        return Planned { call, decision: CallDecision::Run(bound), gated: false, server };
     }
     if !can_wait {
-        return refuse(call, format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name));
+        let text = format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name);
+        return refuse(call, text);
     }
-    Planned { call: call.clone(), decision: CallDecision::Wait(bound), gated: true, server }
+    Planned { call, decision: CallDecision::Wait(bound), gated: true, server }
 }
 
 /// What a model says of fixed arguments does not hold, and is shown to nobody.
@@ -98,8 +100,7 @@ fn as_it_runs(call: &ToolCall, bound: &Bound<'_>) -> ToolCall {
     call
 }
 
-fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision, server: Option<CallServer>) -> Planned<'t, 'a> {
-    let mut call = call.clone();
+fn decided<'t, 'a>(mut call: ToolCall, bound: &'t Bound<'a>, decision: &Decision, server: Option<CallServer>) -> Planned<'t, 'a> {
     if let Some(arguments) = &decision.arguments {
         call.arguments.clone_from(arguments);
     }

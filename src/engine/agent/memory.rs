@@ -8,6 +8,7 @@ use super::binding::ToolTable;
 use super::profile::Profile;
 use super::{compaction, media, prompt, window};
 use crate::engine::drive::context::StepContext;
+use crate::engine::drive::history::Reach;
 use crate::model::truncation::{Source, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
@@ -155,13 +156,20 @@ pub(super) async fn fit(
     context: &StepContext,
     profile: &Profile,
     tools: &ToolTable<'_>,
-    past: Past,
+    history: Option<&History>,
     user: Message,
 ) -> Result<Vec<Message>, Fault> {
     let window = window::of(context, profile, 0);
+    let begun = compaction::begun(context);
+    // A summary may stand for all of it.
+    let reach = Reach { tokens: window.tokens, tool_results: profile.memory.budget_tool_results };
+    let reach = Some(reach).filter(|_| !window.summarises && !begun);
+    let past = match history {
+        Some(history) => context.history(&history.name, history.in_memory, reach).await?,
+        None => Past::default(),
+    };
     let mut draft = Draft::of(context, profile, tools, past, user, window.tokens).await?;
     let before = draft.sizes();
-    let begun = compaction::begun(context);
     if window.fits(&before) && !begun {
         return Ok(draft.prompt());
     }

@@ -10,7 +10,6 @@ use crate::model::agent::MemoryConfig;
 use crate::model::truncation::{Cut, Source, cut_retrieved, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
-use crate::model::memory::Past;
 use crate::model::node::{AgentNode, LlmNode, Node};
 use crate::model::path::Path;
 use crate::model::template_text::{Template, is_system};
@@ -25,11 +24,7 @@ pub(super) async fn of_agent(
 ) -> Result<Prompt, Fault> {
     let mut cuts = profile.cuts.clone();
     let user = user_message(context, &node.message, node.vision, profile, &mut cuts);
-    let past = match history {
-        Some(history) => context.history(&history.name, history.in_memory).await?,
-        None => Past::default(),
-    };
-    let messages = memory::fit(context, profile, tools, past, user).await?;
+    let messages = memory::fit(context, profile, tools, history, user).await?;
     Ok(Prompt { messages, cuts, covers: Vec::new() })
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::drive::history::{Reach, StoredHistory};
 use crate::engine::log::journal::{Journal, Lost};
 use crate::engine::world::World;
 use crate::model::Id;
@@ -13,7 +14,7 @@ use crate::model::agent::{Definitions, Parameters};
 use crate::model::chat::Message;
 use crate::model::event::{Change, Decision, EntityKind, Event, Fault, FaultCode, LaneId, PauseReason, Seq, Turn};
 use crate::model::graph::GraphNode;
-use crate::model::memory::{HistoryMessage, Past, Summary};
+use crate::model::memory::{Past, Summary};
 use crate::model::plan::{NodeIndex, Plan};
 use crate::model::run::At;
 use crate::model::state::State;
@@ -290,31 +291,28 @@ impl StepContext {
         Ok(())
     }
 
-    /// What a history holds: what is stored, then the turns of this lane and of the lanes above it.
-    pub async fn history(&self, history: &str, in_memory: bool) -> Result<Past, Fault> {
+    /// What a history holds: what is stored, as far back as `reach` says, then the turns of this lane and of the lanes above it.
+    pub(in crate::engine) async fn history(&self, history: &str, in_memory: bool, reach: Option<Reach>) -> Result<Past, Fault> {
         let pending = self.pending_turns(history, in_memory);
-        let mut past = if in_memory { Past::default() } else { self.stored(history).await? };
+        // A summary that is not stored yet needs what it stands for.
+        let reach = reach.filter(|_| pending.iter().all(|turn| turn.summary.is_none()));
+        let mut past = if in_memory { Past::default() } else { self.stored(history, reach).await? };
         for turn in &pending {
             past.add_turn(turn);
         }
         Ok(past)
     }
 
-    async fn stored(&self, history: &str) -> Result<Past, Fault> {
+    async fn stored(&self, history: &str, reach: Option<Reach>) -> Result<Past, Fault> {
         self.journal.durable().await.map_err(|Lost| lost())?;
-        let (tenant, thread, name) = (Arc::clone(&self.facts.tenant), self.facts.thread, history.to_owned());
-        let stored = self.world.store.read(move |tx| crate::store::threads::history(tx, &tenant, &thread, &name)).await;
-        let replaced = self.journal.with(|run| run.created.replaces);
-        let mut past = Past::default();
-        for row in stored.map_err(|error| store_fault(&error))? {
-            if replaced.is_some() && row.run == replaced && !row.is_summary() {
-                continue;
-            }
-            let message: Message = serde_json::from_str(&row.body)
-                .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
-            past.add_stored(row.run, row.is_summary(), HistoryMessage { id: row.id, message });
-        }
-        Ok(past)
+        let stored = StoredHistory {
+            tenant: Arc::clone(&self.facts.tenant),
+            thread: self.facts.thread,
+            name: history.to_owned(),
+            replaced: self.journal.with(|run| run.created.replaces),
+        };
+        let read = self.world.store.read(move |tx| stored.read(tx, reach)).await;
+        read.map_err(|error| store_fault(&error))?
     }
 
     fn pending_turns(&self, history: &str, in_memory: bool) -> Vec<Turn> {

@@ -4,6 +4,7 @@ pub(in crate::engine) mod advance;
 pub(in crate::engine) mod checkpoints;
 pub(in crate::engine) mod context;
 mod forks;
+pub(in crate::engine) mod history;
 pub(in crate::engine) mod question;
 mod queue_retry;
 pub(in crate::engine) mod step;

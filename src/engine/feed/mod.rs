@@ -132,6 +132,11 @@ impl Ring {
         }
     }
 
+    /// The first frame after a position that is here.
+    fn next(&self, after: u64) -> Option<&Frame> {
+        self.frames.get(self.frames.partition_point(|frame| frame.number() <= after))
+    }
+
     fn find(&self, after: u64, most: usize) -> Found {
         if after < self.gone {
             return Found::Behind;
@@ -273,13 +278,20 @@ impl Feed {
         after >= self.last(order) && self.inner.lock().telling.status().at_rest()
     }
 
+    /// Whether it has what follows a position.
+    pub(super) fn holds(&self, order: Order, after: u64) -> bool {
+        after >= self.inner.lock().ring(order).gone
+    }
+
+    /// Whether an answer is over at a position: the run came to rest right after it.
+    pub(super) fn answer_ends(&self, order: Order, after: u64) -> bool {
+        self.inner.lock().ring(order).next(after).is_some_and(Frame::is_terminal)
+    }
+
     /// Frames after a position, at most so many.
     pub fn find(&self, order: Order, after: u64, most: usize) -> Found {
         let mut inner = self.inner.lock();
-        let found = match order {
-            Order::Ordered => inner.ordered.find(after, most),
-            Order::Live => inner.live_ring().find(after, most),
-        };
+        let found = inner.ring(order).find(after, most);
         let given = if let Found::Frames(frames) = &found { frames.last().map(Frame::number) } else { None };
         inner.taken = Some(given.unwrap_or(after));
         inner.stalled = false;
@@ -333,6 +345,13 @@ impl Inner {
         self.ordered.release(self.durable, self.limit);
         if let Some(live) = &mut self.live {
             live.release(self.durable, self.limit);
+        }
+    }
+
+    fn ring(&mut self, order: Order) -> &Ring {
+        match order {
+            Order::Ordered => &self.ordered,
+            Order::Live => self.live_ring(),
         }
     }
 

@@ -73,7 +73,7 @@ struct LogReader {
 }
 
 impl EventStream {
-    /// A reader from a position; none if the run has paused or ended and nothing follows.
+    /// A reader from a position; none if the run has paused or ended and nothing follows. In an answer, what follows the next rest does not count.
     pub(crate) async fn open(
         world: &Arc<World>,
         tenant: &Arc<str>,
@@ -87,6 +87,9 @@ impl EventStream {
         if let Some(feed) = &feed {
             from.after = from.after.min(feed.last(from.order));
         }
+        // Where a position is behind what the feed has, the log says whether an answer is over there.
+        let serves = |feed: &Arc<Feed>| follow == Follow::Tail || world.keeps_nothing() || feed.holds(from.order, from.after);
+        let feed = feed.filter(serves);
         let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work() || feed.ended());
         let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
             if !world.keeps_nothing() && feed.ended() && feed.over_at(from.order, from.after) {
@@ -105,13 +108,19 @@ impl EventStream {
             let reader = LogReader::new(world, &loaded, from.order);
             let last = reader.last();
             let status = Status::named(&loaded.row.status).unwrap_or(Status::Failed);
-            if status.at_rest() && from.after >= last {
+            if (status.at_rest() && from.after >= last) || (follow == Follow::Answer && reader.answer_ends(from.after)) {
                 return Ok(None);
             }
             from.after = from.after.min(last);
             let progress = loaded.row.mode == "sync" || world.config.async_progress.enabled;
             (Source::Log(Box::new(reader)), progress)
         };
+        if let Source::Feed(reading) = &source
+            && follow == Follow::Answer
+            && reading.feed().answer_ends(from.order, from.after)
+        {
+            return Ok(None);
+        }
         Ok(Some(Self {
             world: Arc::clone(world),
             tenant: Arc::clone(tenant),
@@ -334,6 +343,12 @@ impl LogReader {
 
     fn at_rest(&self, after: u64) -> bool {
         self.telling.status().at_rest() && after >= self.last()
+    }
+
+    /// Whether an answer is over at a position: the run came to rest right after it.
+    fn answer_ends(&self, after: u64) -> bool {
+        let next = self.waiting.partition_point(|frame| frame.number() <= after);
+        self.waiting.get(next).is_some_and(Frame::is_terminal)
     }
 
     /// Takes what was encoded in the reader's order; the other order is for nobody.

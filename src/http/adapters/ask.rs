@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::model::Id;
 use crate::model::trace_context::TraceContext;
 
 /// Characters of a client's name for a chat.
@@ -19,6 +20,8 @@ pub(super) struct Ask {
     pub(super) said: NewMessage,
     /// The last message is one of the assistant, with decisions on tool calls.
     pub(super) verdicts: Vec<Verdict>,
+    /// The last message is one of the assistant, without decisions: the user says nothing new.
+    pub(super) is_answered: bool,
     /// Answers to pauses, by the pauses' ids.
     pub(super) interrupts: Vec<Interrupt>,
     /// A resume body of the studio's own routes.
@@ -101,6 +104,11 @@ pub(super) fn name(members: &Map<String, Value>, field: &str) -> Result<Option<S
         return Err(Error::field(field, format!("{field} must have at most {CHAT} characters")));
     }
     Ok(found)
+}
+
+/// The id of a pause in its usual form; what is none stays as it is.
+pub(super) fn pause_id(given: &str) -> String {
+    given.parse::<Id>().map_or_else(|_| given.to_owned(), |id| id.to_string())
 }
 
 /// A list of objects; empty where there is none.

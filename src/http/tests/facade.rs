@@ -187,7 +187,15 @@ async fn a_repeated_stream_attaches_to_the_same_run() {
     assert_eq!(first.text(), ask(&studio, stream()).await.text());
     let rest = ask(&studio, with(stream(), "last-event-id", "3")).await;
     assert_eq!(lines(&rest, "id: "), ["4"]);
-    assert_eq!(ask(&studio, with(stream(), "last-event-id", "9")).await.status.as_u16(), 204);
+    for all in ["4", "5", "9", "L4"] {
+        assert_eq!(ask(&studio, with(stream(), "last-event-id", all)).await.status.as_u16(), 204, "{all}");
+    }
+    let path = format!("/studio/api/runs/{}/resume/stream", run_of(&first));
+    let resume = || with(request("POST", &path, BODY), "idempotency-key", "k-3");
+    let part = ask(&studio, resume()).await;
+    let last = lines(&part, "id: ").pop().expect("an event");
+    assert_eq!(ask(&studio, with(resume(), "last-event-id", &last)).await.status.as_u16(), 204);
+    assert_eq!(ask(&studio, with(stream(), "last-event-id", "4")).await.status.as_u16(), 204, "what came after its part is no part of its answer");
     assert_eq!(runs(&studio).await.len(), 1);
 }
 

@@ -44,6 +44,8 @@ pub struct Past {
     pub summaries: Vec<HistoryMessage>,
     /// Oldest first.
     pub turns: Vec<PastTurn>,
+    /// Messages of older turns that were not read, for the turns fill the window without them.
+    pub unread: usize,
 }
 
 impl Past {
@@ -112,10 +114,10 @@ impl Past {
         }
     }
 
-    /// Leaves out the oldest turns; says how many messages that were.
+    /// Leaves out the oldest turns; says how many messages that were, with those that were not read.
     pub fn leave_out(&mut self, turns: usize) -> usize {
         let turns = turns.min(self.turns.len());
-        self.turns.drain(..turns).map(|turn| turn.said.len()).sum()
+        std::mem::take(&mut self.unread) + self.turns.drain(..turns).map(|turn| turn.said.len()).sum::<usize>()
     }
 
     /// The summaries as one text.
@@ -201,7 +203,7 @@ mod tests {
             said
         };
         let turn = |run: u128, first: u128| PastTurn { run: Some(id(run)), said: vec![said(first, Role::User), asks(first + 1), gives(first + 2)] };
-        let mut past = Past { summaries: Vec::new(), turns: vec![turn(100, 1), turn(200, 4), turn(300, 7)] };
+        let mut past = Past { summaries: Vec::new(), turns: vec![turn(100, 1), turn(200, 4), turn(300, 7)], unread: 0 };
         past.make_call_ids_unique();
         let calls: Vec<&str> = past.turns.iter().map(|turn| turn.said[1].message.tool_calls[0].id.as_str()).collect();
         let results: Vec<&str> = past.turns.iter().filter_map(|turn| turn.said[2].message.tool_call_id.as_deref()).collect();

@@ -9,7 +9,7 @@ macro_rules! migration {
 }
 
 /// Every version of the schema with the name of its file, oldest first; what is released is never changed.
-pub(in crate::store) const MIGRATIONS: [(&str, &str); 12] = [
+pub(in crate::store) const MIGRATIONS: [(&str, &str); 13] = [
     migration!("0001_first.sql"),
     migration!("0002_knowledge.sql"),
     migration!("0003_passage_words.sql"),
@@ -22,6 +22,7 @@ pub(in crate::store) const MIGRATIONS: [(&str, &str); 12] = [
     migration!("0010_no_text_marks.sql"),
     migration!("0011_passage_places.sql"),
     migration!("0012_languages.sql"),
+    migration!("0013_memory.sql"),
 ];
 
 /// The version that this program writes.

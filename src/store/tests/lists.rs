@@ -5,6 +5,7 @@ use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
 use crate::store::db::{Connection, params};
 use crate::store::runs::{RunFilter, children, counts, delete, list, page};
+use crate::store::threads;
 
 const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
 
@@ -236,6 +237,24 @@ fn a_list_is_prepared_once_whatever_is_looked_for() {
             let statement = session.connection.prepare_cached(&text)?;
             assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0, "{text}");
         }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_pause_is_looked_for_where_it_most_likely_is() {
+    write(&fresh(), |tx| {
+        for number in 1..=30 {
+            let waits = (number == 5).then(|| id(405));
+            let at = Timestamp(i64::try_from(number).unwrap() * 10);
+            runs::insert(tx, &RunRow { status: "awaiting_input".into(), created_at: at, awaiting_pause: waits, ..run(number) })?;
+        }
+        let found = |tx: &mut Tx<'_>, pause: Id| threads::runs_with_pause(tx, "t", &id(800), &id(900), &pause, 3);
+        assert_eq!(found(tx, id(405))?, [id(5), id(30), id(29)], "the one that waits at it first");
+        assert_eq!(found(tx, Id::v7(125, 0, 9))?, [id(12), id(11), id(10)], "those that were there then, newest first");
+        assert_eq!(found(tx, Id::v7(15, 0, 9))?, [id(1), id(30), id(29)]);
+        assert_eq!(threads::runs_with_pause(tx, "t", &id(800), &id(901), &id(405), 3)?, []);
         Ok(())
     })
     .unwrap();

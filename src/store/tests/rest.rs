@@ -10,7 +10,7 @@ use crate::store::log::checkpoints::{CheckpointRow, Kept};
 use crate::store::log::checkpoints;
 use crate::store::knowledge::passages::{self, Passage};
 use crate::store::log;
-use crate::store::threads::{self, MessageRow, ThreadFilter};
+use crate::store::threads::{self, MessageRow, ThreadFilter, remembered};
 use crate::store::upkeep::request_keys::{RequestKey, Seen};
 use crate::store::upkeep::{outbox, request_keys};
 
@@ -153,6 +153,49 @@ fn threads_keep_messages_for_people_and_for_models() {
         threads::delete(tx, "t", &id(800))?;
         assert_eq!(threads::get(tx, "t", &id(800))?, None);
         assert_eq!(threads::shown(tx, "t", &id(800), 0, 9)?, []);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_deleted_thread_stays_with_the_entity_whose_runs_may_go_on() {
+    write(&memory(), |tx| {
+        let begin = |tx: &mut Tx<'_>, tenant: &str, entity: u64| {
+            threads::begin(tx, tenant, &id(800), &of((EntityKind::Workflow, &id(entity)), None), Timestamp(60))
+        };
+        begin(tx, "t", 900)?;
+        runs::insert(tx, &run(1))?;
+        threads::delete(tx, "t", &id(800))?;
+        assert!(matches!(begin(tx, "t", 901), Err(StoreError::Conflict(_))));
+        assert_eq!(threads::get(tx, "t", &id(800))?, None, "a refusal makes no thread");
+        begin(tx, "u", 901)?;
+        begin(tx, "t", 900)?;
+        threads::delete(tx, "t", &id(800))?;
+        runs::delete(tx, "t", &id(1))?;
+        begin(tx, "t", 901)
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_memory_is_read_from_its_newest_message_backwards() {
+    write(&memory(), |tx| {
+        threads::begin(tx, "t", &id(800), &of((EntityKind::Workflow, &id(900)), None), Timestamp(50))?;
+        runs::insert(tx, &run(1))?;
+        let summary = MessageRow { role: "system".into(), covers: vec![id(1)], ..message(3, "own", false) };
+        let others = vec![message(4, "own", true), message(5, "other", true), message(6, "own", true)];
+        append(tx, &Append { messages: vec![message(1, "own", true), message(2, "own", true)], ..growth(1, 0, 1) })?;
+        append(tx, &Append { messages: vec![summary], ..growth(1, 1, 0) })?;
+        append(tx, &Append { messages: others, ..growth(1, 1, 0) })?;
+        let ids = |rows: &[MessageRow]| rows.iter().map(|row| row.id).collect::<Vec<_>>();
+        let first = remembered::newest(tx, "t", &id(800), "own", i64::MAX, 2)?;
+        assert_eq!(ids(&first), [id(6), id(4)]);
+        let rest = remembered::newest(tx, "t", &id(800), "own", first[1].no, 9)?;
+        assert_eq!(ids(&rest), [id(3), id(2)], "a summary stands for the first one");
+        assert_eq!(remembered::count(tx, "t", &id(800), "own", first[1].no)?, 2);
+        assert_eq!(ids(&remembered::summaries(tx, "t", &id(800), "own", first[1].no)?), [id(3)]);
+        assert_eq!(remembered::summaries(tx, "t", &id(800), "own", rest[0].no)?, []);
         Ok(())
     })
     .unwrap();

@@ -108,13 +108,18 @@ pub struct Begun<'a> {
     pub message: Option<&'a MessageRow>,
 }
 
-/// A run begins on a thread: makes the thread when it is not there. Another entity's thread is refused.
+/// A run begins on a thread: makes the thread when it is not there. Another entity's thread is refused; a deleted thread is its entity's as long as
+/// there are runs of it, for those may go on and add to it.
 pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now: Timestamp) -> Result<(), StoreError> {
     let (kind, entity_id) = (begun.entity.0.as_str(), begun.entity.1.text());
     let (read, messages) = (begun.message.and_then(preview), i64::from(begun.message.is_some()));
     let mine = tx.execute(
         "INSERT INTO #threads AS t (id, tenant, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8) \
+         SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BIGINT), 1, \
+         CAST($8 AS BIGINT), CAST($8 AS BIGINT) \
+         WHERE EXISTS (SELECT 1 FROM #threads WHERE tenant = $2 AND id = $1) \
+         OR NOT EXISTS (SELECT 1 FROM #runs AS r {INDEXED BY #runs_thread|} WHERE r.tenant = $2 AND r.thread = $1 AND r.parent IS NULL \
+         AND (r.entity_type <> $3 OR r.entity_id <> $4)) \
          ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, message_count = t.message_count + excluded.message_count, \
          preview = COALESCE(t.preview, excluded.preview), updated_at = excluded.updated_at \
          WHERE t.entity_type = excluded.entity_type AND t.entity_id = excluded.entity_id",
@@ -361,11 +366,14 @@ pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Re
     )
 }
 
-/// The newest top-level runs of an agent or workflow on a thread, newest first.
-pub fn newest_runs(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id, limit: u64) -> Result<Vec<Id>, StoreError> {
+/// Top-level runs of an agent or workflow on a thread that may have asked a pause, at most `limit`: the one that waits at it, then of the last runs
+/// those that were there when the pause was made, newest first. Clocks of hosts differ: the others come after them.
+pub fn runs_with_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id, pause: &Id, limit: u64) -> Result<Vec<Id>, StoreError> {
     tx.query(
-        "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL ORDER BY created_at DESC, no DESC LIMIT $4",
-        params![tenant, &thread.text(), &entity.text(), limit],
+        "SELECT id FROM (SELECT no, id, created_at, awaiting_pause FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 \
+         AND parent IS NULL ORDER BY created_at DESC, no DESC LIMIT $4) AS newest \
+         ORDER BY CASE WHEN awaiting_pause = $5 THEN 0 WHEN created_at <= $6 THEN 1 ELSE 2 END, created_at DESC, no DESC LIMIT $7",
+        params![tenant, &thread.text(), &entity.text(), AHEAD, &pause.text(), pause.made_at().0, limit],
         |row| row.id(0),
     )
 }

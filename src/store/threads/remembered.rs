@@ -27,6 +27,36 @@ impl Forgotten {
     }
 }
 
+/// The newest messages of a memory before a place, newest first, at most `limit`; without those that a summary stands for.
+pub fn newest(tx: &mut Tx<'_>, tenant: &str, thread: &Id, history: &str, before: i64, limit: usize) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages {INDEXED BY #messages_memory|} \
+         WHERE tenant = $1 AND thread = $2 AND history = $3 AND summarized = 0 AND no < $4 ORDER BY no DESC LIMIT $5",
+        params![tenant, &thread.text(), history, before, limit as u64],
+        threads::message_of,
+    )
+}
+
+/// The summaries of a memory before a place, oldest first; without those that a later one stands for.
+pub fn summaries(tx: &mut Tx<'_>, tenant: &str, thread: &Id, history: &str, before: i64) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages {INDEXED BY #messages_summaries|} \
+         WHERE tenant = $1 AND thread = $2 AND history = $3 AND role = 'system' AND summarized = 0 AND no < $4 ORDER BY no",
+        params![tenant, &thread.text(), history, before],
+        threads::message_of,
+    )
+}
+
+/// How many messages a memory holds before a place; without those that a summary stands for.
+pub fn count(tx: &mut Tx<'_>, tenant: &str, thread: &Id, history: &str, before: i64) -> Result<usize, StoreError> {
+    let found = tx.query_one(
+        "SELECT COUNT(*) FROM #messages {INDEXED BY #messages_memory|} WHERE tenant = $1 AND thread = $2 AND history = $3 AND summarized = 0 AND no < $4",
+        params![tenant, &thread.text(), history, before],
+        |row| row.count(0),
+    )?;
+    Ok(found.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX)))
+}
+
 /// Appends the messages of a run. A thread that was deleted meanwhile is there again with what is added: no message is without its thread.
 pub(in crate::store) fn append(tx: &mut Tx<'_>, tenant: &str, run: i64, messages: &[MessageRow]) -> Result<(), StoreError> {
     let mut kept: Vec<&MessageRow> = Vec::with_capacity(messages.len());

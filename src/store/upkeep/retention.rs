@@ -123,11 +123,6 @@ fn first_id(at: i64) -> String {
     Id::v7(u64::try_from(at).unwrap_or(0), 0, 0).to_string()
 }
 
-/// When a run was made, as its id says.
-fn made_at(run: Id) -> i64 {
-    i64::try_from(run.0.as_u64_pair().0 >> 16).unwrap_or(i64::MAX)
-}
-
 /// Ids of runs that may be at rest for so long: those that were made before, and those that were made while a clock was ahead.
 fn ranges(before: i64, now: Timestamp) -> [(String, String); 2] {
     let ahead = now.0.saturating_add(DAY_MS);
@@ -261,13 +256,13 @@ pub fn known_time(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     let purged = tx.query_one("SELECT value FROM #meta WHERE key = 'purged_at'", params![], |row| Ok(row.text(0)?.parse::<i64>().ok()))?;
     let begin = match purged.flatten() {
         Some(at) => Some(at),
-        None => tx.query_one("SELECT id FROM #runs ORDER BY id LIMIT 1", params![], |row| row.id(0))?.map(made_at),
+        None => tx.query_one("SELECT id FROM #runs ORDER BY id LIMIT 1", params![], |row| row.id(0))?.map(|id| id.made_at().0),
     };
     let Some(mut known) = begin else { return Ok(None) };
     loop {
         let within = first_id(known.saturating_add(LEAP));
         let next = tx.query_one("SELECT id FROM #runs WHERE id < $1 ORDER BY id DESC LIMIT 1", params![&within], |row| row.id(0))?;
-        match next.map(made_at) {
+        match next.map(|id| id.made_at().0) {
             Some(at) if at > known => known = at,
             _ => return Ok(Some(Timestamp(known))),
         }

@@ -74,8 +74,8 @@ impl Standing {
     }
 }
 
-/// Runs of a thread among which a pause is looked for.
-const LOOKED_AT: u64 = 20;
+/// Runs of a thread whose logs are read for a pause.
+const LOOKED_AT: u64 = 3;
 
 /// The id that a client's id of a message begins with.
 fn id_in(message: &str) -> Option<Id> {
@@ -105,13 +105,11 @@ impl Studio {
     }
 
     /// Where the run of a workflow or an agent on a thread stands that asked this pause, open or not: a paused run does not block newer ones.
-    /// None when none of the last few did.
+    /// None when none of those did that most likely have it.
     pub async fn paused_at(&self, scope: &Scope, entity: &Id, thread: &Id, pause: &str) -> Result<Option<Standing>> {
-        if pause.parse::<Id>().is_err() {
-            return Ok(None);
-        }
+        let Some(id) = pause.parse::<Id>().ok().filter(Id::is_timed) else { return Ok(None) };
         let (tenant, entity, thread) = (scope.tenant.clone(), *entity, *thread);
-        let runs = self.reading(move |tx| Ok(threads::newest_runs(tx, &tenant, &thread, &entity, LOOKED_AT)?)).await?;
+        let runs = self.reading(move |tx| Ok(threads::runs_with_pause(tx, &tenant, &thread, &entity, &id, LOOKED_AT)?)).await?;
         for run in runs {
             match self.standing(scope, &run.to_string()).await {
                 Ok(found) if found.knows(pause) => return Ok(Some(found)),

@@ -1,12 +1,21 @@
 //! Owns the run summary in lists with its usage fields, as JSON.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::model::Timestamp;
 use crate::model::event::EntityKind;
+use crate::model::memory::text_tokens;
+use crate::model::truncation::cut;
 use crate::model::usage::Usage;
 use crate::store::runs::RunRow;
 use crate::store::runs::line::RunLine;
+
+/// Bytes of an error in lists; the trace of its run has a longer one whole.
+const ERROR: usize = 2048;
+/// Tokens of its message, when it is cut.
+const MESSAGE: u64 = 256;
 
 /// A run as lists show it.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +23,19 @@ pub(in crate::studio) struct RunSummary<'a> {
     run: &'a RunLine<'a>,
     now: Timestamp,
     currency: &'a str,
+    /// Its error is shown whatever its length.
+    whole: bool,
 }
 
 impl<'a> RunSummary<'a> {
     pub(in crate::studio) const fn of(run: &'a RunLine<'_>, now: Timestamp, currency: &'a str) -> Self {
-        Self { run, now, currency }
+        Self { run, now, currency, whole: false }
+    }
+
+    /// Its error as JSON.
+    fn error(&self) -> Cow<'a, str> {
+        let error = self.run.error.as_ref().map_or("null", |error| error.get());
+        if self.whole || error.len() <= ERROR { error.into() } else { shorter(error).into() }
     }
 
     /// Writes the members in their order.
@@ -45,7 +62,7 @@ impl<'a> RunSummary<'a> {
         out.number(",\"duration_ms\":", duration);
         out.number(",\"working_ms\":", run.working_ms);
         out.number(",\"waiting_ms\":", run.waiting_ms);
-        out.json(",\"error\":", run.error.as_ref().map_or("null", |error| error.get()));
+        out.json(",\"error\":", &self.error());
         out.json(",", "");
         out.usage(&run.total, self.currency);
         out.json("}", "");
@@ -128,9 +145,32 @@ impl Written<'_> {
     }
 }
 
-/// A run as lists show it.
+/// A run as lists show it, but with its whole error.
 pub fn run_summary(run: &RunRow, now: Timestamp, currency: &str) -> Map<String, Value> {
-    RunSummary::of(&run.into(), now, currency).members()
+    RunSummary { whole: true, ..RunSummary::of(&run.into(), now, currency) }.members()
+}
+
+/// An error with the beginning of its message, and without its tool calls if they are long.
+fn shorter(error: &str) -> String {
+    let mut error: Value = serde_json::from_str(error).unwrap_or_default();
+    shorten(&mut error);
+    let short = error.to_string();
+    match error.as_object_mut() {
+        Some(members) if short.len() > 2 * ERROR => {
+            members.retain(|name, _| name != "calls");
+            error.to_string()
+        }
+        _ => short,
+    }
+}
+
+/// Leaves of the message of an error its beginning.
+pub(in crate::studio) fn shorten(error: &mut Value) {
+    if let Some(Value::String(message)) = error.get_mut("message")
+        && text_tokens(message) > MESSAGE
+    {
+        *message = cut(message, MESSAGE).0;
+    }
 }
 
 /// Adds the usage fields.
@@ -147,8 +187,6 @@ fn read(text: &[u8]) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use proptest::prelude::*;
     use serde_json::json;
     use serde_json::value::RawValue;
@@ -156,6 +194,19 @@ mod tests {
     use super::*;
     use crate::model::chat::Tokens;
     use crate::model::usage::Picos;
+
+    #[test]
+    fn a_long_error_is_cut_in_lists() {
+        let (long, calls) = ("x".repeat(200_000), json!([{"call_id": "c", "name": "pay", "arguments": {"text": "y".repeat(9000)}, "node_id": "n"}]));
+        let cut = |error: &Value| serde_json::from_str::<Value>(&shorter(&error.to_string())).expect("JSON");
+        let error = cut(&json!({"code": "tool_failed", "message": long, "node_id": "n"}));
+        let message = error["message"].as_str().expect("a text");
+        assert!(message.len() < 1100 && message.starts_with("xxx") && message.ends_with("[truncated]"), "{message}");
+        assert_eq!((&error["code"], &error["node_id"]), (&json!("tool_failed"), &json!("n")));
+        let doubt = cut(&json!({"code": "in_doubt", "message": "What happened?", "node_id": "n", "calls": calls}));
+        assert_eq!(doubt, json!({"code": "in_doubt", "message": "What happened?", "node_id": "n"}));
+        assert_eq!(shorter("7"), "7");
+    }
 
     proptest! {
         #[test]

@@ -19,7 +19,7 @@ use crate::store::log::parts as stored;
 use crate::store::runs::list;
 use crate::studio::facade::{Scope, Studio};
 use crate::studio::runs::truncation::cut_values;
-use crate::studio::runs::summaries::{add_usage, run_summary};
+use crate::studio::runs::summaries::{RunSummary, add_usage, run_summary, shorten};
 
 /// What of a trace is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Studio {
         let children = self.world().store.read(move |tx| list::children(tx, &tenant, &id)).await?;
         let now = self.world().clock.now();
         let currency = &self.config().usage.currency;
-        let summaries: Vec<Value> = children.iter().map(|row| Value::Object(run_summary(row, now, currency))).collect();
+        let summaries: Vec<Value> = children.iter().map(|row| Value::Object(RunSummary::of(&row.into(), now, currency).members())).collect();
         let mut room = PAYLOADS;
         let steps = if child { Vec::new() } else { self.steps(&read.steps, query, &mut room) };
         let owners: HashMap<_, _> = read.steps.iter().filter_map(|step| Some((step.id, step.child_run?))).collect();
@@ -292,6 +292,7 @@ fn public(state: &Map<String, Value>) -> Map<String, Value> {
 fn brief(mut shown: Value) -> Value {
     if let Value::Object(fields) = &mut shown {
         let used = fields.get("total_tokens").and_then(Value::as_u64).unwrap_or_default() > 0;
+        fields.get_mut("error").into_iter().for_each(shorten);
         fields.retain(|name, value| match value {
             Value::Null | Value::Bool(false) => false,
             Value::String(text) => !text.is_empty() && (used || !matches!(name.as_str(), "currency" | "estimated_cost")),

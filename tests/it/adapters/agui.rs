@@ -60,7 +60,10 @@ async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
     assert_eq!(plain.code(), "422 wrong_answer_kind");
     let decisions = json!([{"call_id": calls[0], "approval": "approve", "arguments": {"sum": 6}}, {"call_id": calls[1], "approval": "reject", "message": "too much"}]);
     let mut body = input("chat", "r3", "pay");
-    body["resume"] = json!([{"interruptId": interrupt["id"], "status": "resolved", "payload": {"decisions": decisions}}]);
+    let id = interrupt["id"].as_str().expect("an id").to_uppercase();
+    body["resume"] = json!([{"interruptId": id, "status": "resolved", "payload": {"decisions": decisions}}, {"interruptId": interrupt["id"], "status": "cancelled"}]);
+    assert_eq!(post(&story, &path, body.clone()).await.code(), "422 validation_failed", "it is listed twice");
+    body["resume"] = json!([{"interruptId": id, "status": "resolved", "payload": {"decisions": decisions}}]);
     let done = post(&story, &path, body.clone()).await;
     assert_eq!(
         done.types(),

@@ -69,7 +69,10 @@ async fn approvals_go_there_and_back() {
     assert!(partly.code() == "422 validation_failed" && partly.text.contains("\"messages\""), "{}", partly.text);
     let plain = post(&story, &path, chat("c", json!([user("pay"), user("well?")]))).await;
     assert_eq!(plain.code(), "422 wrong_answer_kind");
-    let body = chat("c", json!([user("pay"), decided(&asked, &[true, false])]));
+    let mut body = chat("c", json!([user("pay"), decided(&asked, &[true, false])]));
+    let id = &mut body["messages"][1]["parts"][0]["approval"]["id"];
+    let (pause, call) = id.as_str().and_then(|id| id.split_once('.')).expect("an id");
+    *id = format!("{}.{call}", pause.to_uppercase()).into();
     let done = post_with_key(&story, &path, "k", body.clone()).await;
     assert_eq!(done.frames()[0], json!({"type": "start"}), "the client goes on in its message");
     assert!(!done.text.contains("tool-input-available"), "{}", done.text);
@@ -122,6 +125,30 @@ async fn a_question_is_answered_by_the_next_message() {
     let done = post(&story, &path, chat("c", json!([user("hi"), user("Ada")]))).await;
     assert_eq!((done.said().as_str(), done.types().as_str()), ("Hello Ada", "start text-start text-delta text-end finish"));
     assert_ne!(done.find("start")["messageId"], asked.find("start")["messageId"]);
+}
+
+/// A client that posts what it has when an answer is complete, such as `sendAutomaticallyWhen` makes it do.
+#[tokio::test]
+async fn messages_that_end_with_an_answer_are_not_run_again() {
+    let story = Story::scripted(json!([{"match": {"contains": "fail"}, "error": "provider_auth", "times": 0}, {"text": "Well.", "times": 0}]));
+    let answered = |text: &str, answer: &str| chat("c", json!([user(text), {"id": "a", "role": "assistant", "parts": [{"type": "text", "text": answer}]}]));
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let first = post(&story, &path, chat("c", json!([user("hi")]))).await;
+    let thread = first.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
+    let before = read_on(&story, &thread).await;
+    let again = post(&story, &path, answered("hi", "Well.")).await;
+    assert!(again.code() == "422 validation_failed" && again.text.contains("\"messages\""), "{}", again.text);
+    assert_eq!(read_on(&story, &thread).await, before, "nothing was said");
+    post(&story, &path, chat("c", json!([user("fail")]))).await;
+    let tried = post(&story, &path, answered("fail", "We")).await;
+    assert_eq!(tried.find("finish")["messageMetadata"]["code"], "provider_auth", "what was not answered is asked again");
+
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+    let path = format!("/workflows/{workflow}/stream/vercel");
+    post(&story, &path, chat("c", json!([user("hi")]))).await;
+    assert_eq!(post(&story, &path, answered("hi", "Name?")).await.code(), "422 validation_failed", "a greeting is no name");
+    assert_eq!(post(&story, &path, chat("c", json!([user("hi"), user("Ada")]))).await.said(), "Hello Ada");
 }
 
 #[tokio::test]

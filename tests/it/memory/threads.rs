@@ -4,6 +4,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use wfstudio::model::event::EntityKind;
 use wfstudio::studio::ListQuery;
+use wfstudio::studio::runs::requests::RunRequest;
 
 use super::{read, whole};
 use crate::support::story::Story;
@@ -72,6 +73,37 @@ async fn a_thread_tells_of_its_open_pause_and_a_stopped_turn_leaves_nothing() {
     assert_eq!(story.cancel(&stopped.id).await, "cancelled");
     assert_eq!(summary().await, (Value::Null, json!(2), json!(2), false), "a stopped turn adds nothing");
     assert_eq!(read(&story, &agent, &thread, &[]).await.len(), 2);
+}
+
+/// The thread of a paused turn is deleted, and somebody else asks for one of the same id: what the turn says when it goes on is its own agent's.
+#[tokio::test]
+async fn a_turn_that_goes_on_after_its_thread_was_deleted_adds_to_no_other_thread() {
+    let story = Story::scripted(json!([{"times": 0, "match": {"regex": "^pay"}, "tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}, {"times": 0, "text": "Paid."}]));
+    let body = |name: &str| json!({"name": name, "provider": "script", "model": "m", "tools": [{"ref": "host:pay"}]});
+    let (agent, other) = (story.bench.agent(body("H")).await, story.bench.agent(body("O")).await);
+    let turn = story.chat(&agent, json!({"message": "pay"})).await;
+    let thread = story.trace(&turn.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let (studio, scope) = (&story.bench.studio, &story.bench.scope);
+    studio.delete_thread(scope, &thread).await.expect("gone");
+    let begin = |scope: wfstudio::studio::Scope, agent: String| {
+        let request = RunRequest::parse(&json!({"message": "hi", "thread_id": thread}), EntityKind::Agent).expect("a body");
+        async move { studio.start(&scope, EntityKind::Agent, &agent, request, false).await }
+    };
+    let refused = begin(scope.clone(), other.clone()).await.expect_err("the id is that of the paused turn");
+    assert_eq!((refused.kind.status(), &refused.members["errors"]["thread_id"].is_array()), (422, &true), "{refused}");
+    let elsewhere = wfstudio::studio::Scope { tenant: "elsewhere".into(), ..scope.clone() };
+    let stored = studio.create(&elsewhere, wfstudio::studio::Resource::Agent, &body("E")).await.expect("an agent");
+    let foreign = stored["id"].as_str().unwrap().to_owned();
+    let begun = begin(elsewhere.clone(), foreign.clone()).await.expect("another tenant's thread of that id is another thread");
+    let mut events = studio.events(&elsewhere, &begun.run.to_string(), wfstudio::engine::From::default(), wfstudio::engine::Follow::Tail).await.expect("events");
+    while events.as_mut().expect("a stream").next_batch().await.is_some() {}
+    story.resume(&turn.id, json!({"approval": "approve"})).await;
+    let page = studio.chat_messages(&elsewhere, EntityKind::Agent, &foreign, &thread, ListQuery::default()).await.expect("messages");
+    let said: Vec<&Value> = page["messages"].as_array().unwrap().iter().map(|message| &message["content"]).collect();
+    assert_eq!(said, [&json!("hi"), &json!("Paid.")]);
+    assert_eq!(read(&story, &other, &thread, &[]).await, [] as [Value; 0]);
+    let said: Vec<Value> = read(&story, &agent, &thread, &[]).await.iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(said, [json!("pay"), json!("Paid.")], "the thread is there again");
 }
 
 #[tokio::test]

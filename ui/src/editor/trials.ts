@@ -33,6 +33,16 @@ export function openTrials(workflow: string): void {
   });
 }
 
+/** What another tab of this workflow changes holds here too, and is not overwritten from here. */
+export function followTrials(): () => void {
+  const hear = (event: StorageEvent): void => {
+    const { workflow } = useTrials.getState();
+    if (workflow && (event.key === null || event.key === key(workflow))) openTrials(workflow);
+  };
+  window.addEventListener('storage', hear);
+  return () => window.removeEventListener('storage', hear);
+}
+
 function keep(change: Partial<Trials>): void {
   useTrials.setState(change);
   const { workflow, breaks, pins } = useTrials.getState();

@@ -73,7 +73,7 @@ export class RunSession {
         throw error;
       },
     );
-    if (!answer || this.watch !== mine || this.gone) return null;
+    if (!answer || this.watch !== mine || (this.gone && this.answers.length === 0)) return null;
     this.put({ view: viewOf(answer), answering: this.answers.map((a) => a.pause.pause_id), lost: null });
     if (!atRest(answer.trace.status)) void this.listen(tailPath(id), undefined, id, { after: String(answer.trace.last_event_id) });
     return answer;
@@ -175,7 +175,8 @@ export class RunSession {
       signal: mine.signal,
       onEvent: (event) => {
         frames.add([event, Date.now()]);
-        if (this.gone && this.answers.length < 2) mine.abort();
+        // The answer that this stream is of was taken; one that waits for the end of the stream was not.
+        if (this.gone && this.answers.length < (this.sending ? 2 : 1)) mine.abort();
       },
       onLook: (answer) => this.look(mine, answer),
     });

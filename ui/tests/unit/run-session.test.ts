@@ -136,6 +136,57 @@ describe('the run of a page', () => {
     expect([server.of('POST', resume).length, view().status]).toEqual([2, 'idle']);
   });
 
+  it('sends an answer that waits for the end of another stream once that has come, also after the page was left', async () => {
+    const text = new TextEncoder();
+    let tell: (events: Told[]) => void = () => undefined;
+    let close = (): void => undefined;
+    let id = 0;
+    const body = new ReadableStream<Uint8Array>({
+      start(control) {
+        tell = (events) =>
+          events.forEach(([name, data]) => control.enqueue(text.encode(`id: ${++id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)));
+        close = () => control.close();
+      },
+    });
+    server.on('POST', begin, () => new Response(body, { headers: { 'Content-Type': 'text/event-stream' } }));
+    server.on('POST', resume, () => stream([['trace_completed', { trace_id: 'T' }]], 'end', 9));
+    void session.start('w', { message: 'hi' });
+    tell([...BEGAN, asks('a')]);
+    await pass(100);
+    void session.answer(pauseAt('a'), { message: 'one' });
+    session.dispose();
+    tell([['step_completed', { trace_id: 'T', step_id: 's1' }]]);
+    await pass(1000);
+    expect(server.of('POST', resume).length, 'the run is at work').toBe(0);
+    tell([asks('b')]);
+    close();
+    await pass(1000);
+    expect(server.of('POST', resume).map((a) => a.body.message)).toEqual(['one']);
+  });
+
+  it('waits for the run to rest before the second answer when somebody gave the first one, also after the page was left', async () => {
+    server.on('POST', begin, () => stream([...BEGAN, asks('a'), asks('b')]));
+    server.on(
+      'POST',
+      resume,
+      () => refusal(409, 'already_resumed'),
+      () => stream([['trace_completed', { trace_id: 'T' }]], 'end', 9),
+    );
+    server.on('GET', /\/api\/runs\/T/, () => json(run('T', 'running')));
+    let rest: (r: Response) => void = () => undefined;
+    server.on('GET', tail, () => new Promise<Response>((ok) => (rest = ok)));
+    void session.start('w', { message: 'hi' });
+    await pass(100);
+    void session.answer(pauseAt('a'), { message: 'one' });
+    void session.answer(pauseAt('b'), { message: 'two' });
+    session.dispose();
+    await pass(1000);
+    expect(server.of('POST', resume).length, 'the run is at work').toBe(1);
+    rest(stream([['run_terminal', { trace_id: 'T', status: 'awaiting_input' }]], 'end', 7));
+    await pass(1000);
+    expect(server.of('POST', resume).map((a) => a.body.message)).toEqual(['one', 'two']);
+  });
+
   it('answers the run that the pause was shown for', async () => {
     server.on('POST', begin, () => stream([...BEGAN, asks('a')]));
     void session.start('w', { message: 'hi' });

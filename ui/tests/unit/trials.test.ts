@@ -42,6 +42,28 @@ describe('what a test run tries out', () => {
     expect(kept.size).toBe(0);
   });
 
+  it('is what another tab made of it', () => {
+    const heard: ((event: { key: string | null }) => void)[] = [];
+    vi.stubGlobal('window', {
+      addEventListener: (_: string, hear: () => void) => heard.push(hear),
+      removeEventListener: () => heard.pop(),
+    });
+    trials.openTrials('w');
+    const stop = trials.followTrials();
+    trials.toggleBreak('act');
+    const [name] = [...kept.keys()];
+    kept.set(name as string, JSON.stringify({ breaks: ['act'], pins: { ask: 'Hi' } }));
+    heard[0]?.({ key: 'another' });
+    expect(trials.useTrials.getState().pins).toEqual({});
+    heard[0]?.({ key: name as string });
+    trials.toggleBreak('act');
+    expect([trials.useTrials.getState().breaks, trials.useTrials.getState().pins]).toEqual([[], { ask: 'Hi' }]);
+    expect(JSON.parse(kept.get(name as string) ?? '')).toEqual({ breaks: [], pins: { ask: 'Hi' } });
+    stop();
+    expect(heard).toEqual([]);
+    trials.clearTrials();
+  });
+
   it('shows a stop at the node that it stands before, and goes on with the input that there was', () => {
     const view = noRun();
     view.input = 'first';

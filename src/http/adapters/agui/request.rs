@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::http::adapters::ask::{Ask, File, Interrupt, NewMessage, given, members, name, object, objects};
+use crate::http::adapters::ask::{Ask, File, Interrupt, NewMessage, given, members, name, object, objects, pause_id};
 
 /// Keys of the state that the run sets itself; clients send them back.
 const OWN: [&str; 2] = ["input", "attachments"];
@@ -48,7 +48,7 @@ fn interrupts(body: &Map<String, Value>) -> Result<Vec<Interrupt>> {
             Some("resolved") => Some(entry.get("payload").cloned().unwrap_or_default()),
             _ => return Err(field("status", "must be `resolved` or `cancelled`")),
         };
-        Ok(Interrupt { pause: pause.to_owned(), payload })
+        Ok(Interrupt { pause: pause_id(pause), payload })
     };
     let found: Vec<Interrupt> = objects(body, "resume")?.into_iter().enumerate().map(read).collect::<Result<_>>()?;
     let mut seen = HashSet::with_capacity(found.len());

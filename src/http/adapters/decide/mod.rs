@@ -45,8 +45,21 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Re
     if !ask.verdicts.is_empty() {
         return decided(ask, newest);
     }
-    let Some(waiting) = newest.filter(|run| run.status.paused()) else { return Ok(Meaning::Begin { replaces: None }) };
-    answer_question(waiting)
+    match newest {
+        Some(waiting) if waiting.status.paused() => answer_question(ask, waiting),
+        Some(run) if ask.is_answered && has_answered(ask, run) => Err(nothing_new()),
+        Some(_) | None => Ok(Meaning::Begin { replaces: None }),
+    }
+}
+
+/// The run answers, or answered, the last message of the user. One that failed or was cancelled may be asked again.
+fn has_answered(ask: &Ask, run: &Standing) -> bool {
+    !matches!(run.status, Status::Failed | Status::Cancelled) && ask.said.text.as_str() == Some(run.message.as_str())
+}
+
+fn nothing_new() -> Error {
+    let text = "messages ends with a message of the assistant; nothing was changed; add a message of the user, or set `trigger` to `regenerate-message`";
+    Error::field("messages", text)
 }
 
 /// The run whose turn a new answer takes the place of: the one that the client names, else the last one that people read, unless what is
@@ -84,15 +97,16 @@ pub(super) fn meaning_for(ask: &Ask, run: &Standing) -> Result<Meaning> {
         return Ok(Meaning::Answer { run: run.run.to_string(), answers: vec![Answer::Resume(native.clone())] });
     }
     if run.status.paused() {
-        return answer_question(run);
+        return answer_question(ask, run);
     }
     let text = format!("the run is {}; only a paused run can be resumed", run.status.as_str());
     Err(Error::new(Kind::InvalidState, text).with("run_status", run.status.as_str()))
 }
 
 /// The message goes to the earliest question.
-fn answer_question(run: &Standing) -> Result<Meaning> {
+fn answer_question(ask: &Ask, run: &Standing) -> Result<Meaning> {
     match run.question() {
+        Some(_) if ask.is_answered => Err(nothing_new()),
         Some(pause) => Ok(Meaning::Tell { run: run.run.to_string(), pause: pause.id.to_string() }),
         None => Err(Error::new(Kind::WrongAnswerKind, "the run waits for a decision on its tool calls, not for a message")
             .with("expected", "tool_approval")),

@@ -81,6 +81,25 @@ fn a_message_begins_a_turn_or_answers_the_earliest_question() {
 }
 
 #[test]
+fn messages_that_end_with_an_answer_say_nothing_new() {
+    let said = |text: &str| NewMessage { text: text.into(), ..NewMessage::default() };
+    let ask = |text: &str| Ask { is_answered: true, said: said(text), ..Ask::default() };
+    let asked = standing(Status::AwaitingInput, vec![question(11)]);
+    assert_eq!(refused(&ask("hi"), Some(&asked)), Kind::ValidationFailed, "the user did not see the question when he said that");
+    assert_eq!(meaning_for(&ask("hi"), &asked).expect_err("a refusal").kind, Kind::ValidationFailed);
+    assert_eq!(refused(&ask("hi"), Some(&standing(Status::AwaitingToolApproval, vec![approval(10, &["c"])]))), Kind::WrongAnswerKind);
+    for status in [Status::Queued, Status::Running, Status::Completed] {
+        assert_eq!(refused(&ask("hi"), Some(&standing(status, Vec::new()))), Kind::ValidationFailed, "{status:?}");
+    }
+    let begins = |ask: &Ask, newest: Option<&Standing>| meaning(ask, newest, &Turns::default()).expect("a meaning") == Meaning::Begin { replaces: None };
+    for status in [Status::Failed, Status::Cancelled] {
+        assert!(begins(&ask("hi"), Some(&standing(status, Vec::new()))), "{status:?}");
+    }
+    assert!(begins(&ask("hi"), None) && begins(&ask("ho"), Some(&standing(Status::Completed, Vec::new()))));
+    assert!(matches!(meaning(&Ask { regenerates: true, ..ask("hi") }, Some(&asked), &Turns::default()), Ok(Meaning::Begin { .. })));
+}
+
+#[test]
 fn a_regenerated_answer_replaces_a_turn_that_was_completed() {
     let again = Ask { regenerates: true, ..Ask::default() };
     let replaces = |status| match meaning(&again, Some(&standing(status, Vec::new())), &Turns::default()) {

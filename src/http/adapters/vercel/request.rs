@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::http::adapters::ask::{Ask, File, NewMessage, Verdict, given, members, name, object, objects, text};
+use crate::http::adapters::ask::{Ask, File, NewMessage, Verdict, given, members, name, object, objects, pause_id, text};
 
 /// Members of a resume body of the studio's own routes.
 const NATIVE: [&str; 5] = ["approval", "decisions", "pause_id", "node_id", "message"];
@@ -49,6 +49,7 @@ fn read_messages(messages: &[&Map<String, Value>], ask: &mut Ask) -> Result<()> 
     let role = |message: &Map<String, Value>| message.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(last) = messages.last().filter(|last| role(last) == "assistant") {
         ask.verdicts = verdicts(last);
+        ask.is_answered = ask.verdicts.is_empty();
     }
     ask.said.field = "messages";
     let Some(at) = messages.iter().rposition(|message| role(message) == "user") else { return Ok(()) };
@@ -84,7 +85,7 @@ fn verdicts(message: &Map<String, Value>) -> Vec<Verdict> {
             let approval = part.get("approval")?.as_object()?;
             let (pause, call) = approval.get("id")?.as_str()?.split_once('.')?;
             Some(Verdict {
-                pause: pause.to_owned(),
+                pause: pause_id(pause),
                 call: call.to_owned(),
                 approved: approval.get("approved")?.as_bool()?,
                 reason: approval.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()).map(str::to_owned),

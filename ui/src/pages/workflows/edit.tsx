@@ -18,7 +18,7 @@ import { DocumentSession } from '../../editor/session';
 import { closeQuickAdd } from '../../editor/quick-add-state';
 import { startRun } from '../../editor/start';
 import { useEditor, tell, select } from '../../editor/store';
-import { openTrials } from '../../editor/trials';
+import { followTrials, openTrials } from '../../editor/trials';
 import { Workbench } from '../../editor/workbench';
 import { RunSession } from '../../run/session';
 import { useRun } from '../../run/store';
@@ -41,6 +41,7 @@ export default function EditPage({ id }: { id: string }): ReactElement {
       closeQuickAdd();
     };
   }, [id]);
+  useEffect(followTrials, []);
   useEffect(() => {
     const session = new DocumentSession(id);
     let stop: (() => void) | null = null;
