@@ -206,6 +206,19 @@ class TestMount < StudioTest
     native.define_singleton_method(:filled, filled) if filled
   end
 
+  def test_a_reader_that_is_interrupted_before_it_has_the_answer_leaves_no_bytes
+    native = WfStudio::Native
+    http, free = native.method(:studio_http), native.method(:studio_buf_free)
+    freed = []
+    native.define_singleton_method(:studio_http) { |*told| http.call(*told).tap { raise Timeout::Error } }
+    native.define_singleton_method(:studio_buf_free) { |buffer| freed << buffer.get(:size_t, 8) and free.call(buffer) }
+    assert_raises(Timeout::Error) { studio.http({ method: "GET", path: "/studio/api/agents", headers: [], user: USER, gate: true }) }
+    assert(freed.any?(&:positive?))
+  ensure
+    native.define_singleton_method(:studio_http, http) if http
+    native.define_singleton_method(:studio_buf_free, free) if free
+  end
+
   def test_a_fibre_that_asks_lets_others_run
     require "async"
     release = Thread::Queue.new
