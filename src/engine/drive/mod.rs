@@ -50,7 +50,7 @@ pub(super) enum StepOver {
     Paused,
     /// It failed; the run will.
     Failed(Fault, Arc<str>),
-    /// It was cut short by a cancel, a limit or a shutdown, or not begun because a sibling failed.
+    /// It was cut short by a cancel, a limit or a shutdown, or not begun because of a sibling's failure or a shutdown.
     Cut,
     /// Nothing more can be written.
     Lost,
@@ -82,7 +82,7 @@ struct DrivePass {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
     failed: Option<(Fault, Option<Arc<str>>)>,
-    /// A step failed: no lane begins another one.
+    /// A step failed, or the engine shuts down: no lane begins another one.
     stops: Arc<AtomicBool>,
     /// Cuts calls that are under way.
     cut: CancellationToken,
@@ -203,7 +203,7 @@ impl Drive {
                     () = cut.cancelled() => return (lane, StepOver::Cut),
                 }
             }
-            // A step that has begun is finished also when that of a sibling failed; one that has not waits for a retry.
+            // A step that has begun is finished also after that; one that has not waits for a retry, or for the next owner.
             if stops.load(Ordering::Relaxed) && !journal.with(|run| run.lanes.get(&lane).is_some_and(|lane| lane.step.is_some())) {
                 return (lane, StepOver::Cut);
             }
@@ -304,6 +304,7 @@ impl Drive {
     /// The engine shuts down: steps under way may finish, as long as nobody cancels the run and its time is not over. When the engine
     /// has no time left, calls are cut, and those that give no answer stay open for whoever goes on.
     async fn leave(&self, mut pass: DrivePass, until: tokio::time::Instant) -> DriveResult {
+        pass.stops.store(true, Ordering::Relaxed);
         let (ended, hurried) = tokio::select! {
             biased;
             () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),
