@@ -128,7 +128,7 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 
 // asks tells whether the application may be asked meanwhile. That can take seconds, and whoever waits for it must hold no thread and notice that the client is gone.
 func (s *Studio) asks(head map[string]any) bool {
-	_, decided := head["gate"]
+	_, decided := head["gate"].(bool) // nil leaves the decision to HostGate
 	s.host.mutex.Lock()
 	defer s.host.mutex.Unlock()
 	return !decided || s.host.answers[HostSecretGet] != nil

@@ -28,8 +28,11 @@ func served(t *testing.T, s *Studio) *httptest.Server {
 		},
 		Gate: func(r *http.Request) bool { return r.Header.Get("X-Gate") == "open" },
 		Head: func(r *http.Request, head map[string]any) {
-			if r.Header.Get("X-Gate") == "" {
+			switch r.Header.Get("X-Gate") {
+			case "":
 				delete(head, "gate")
+			case "nil":
+				head["gate"] = nil
 			}
 		},
 	})
@@ -129,6 +132,7 @@ func TestARequestThatOnlyReadsBeginsNoStreamUnlessTheApplicationMayBeAsked(t *te
 	}
 	begins(0, "a request that reads:", "GET", "", "open")
 	begins(1, "a gate that is asked:", "GET", "", "")
+	begins(1, "a gate that nobody said:", "GET", "", "nil")
 	begins(1, "a body to a request that reads:", "GET", "{}", "open")
 	begins(1, "one that may not come:", "POST", "{}", "shut")
 	if err := s.Answer(HostSecretGet, func(context.Context, *HostCall) (any, error) { return object{"value": "x"}, nil }); err != nil {

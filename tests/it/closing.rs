@@ -16,6 +16,7 @@ use wfstudio::studio::{Options, Scope, Studio};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::Bench;
+use crate::support::hands::Hands;
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -102,6 +103,33 @@ async fn what_is_being_claimed_goes_back_into_the_queue() {
     let next = Bench::on_disk(settings(), folder.path());
     let left = row(&next, run).await;
     assert_eq!((left.status.as_str(), left.owner.as_deref(), left.tries), ("queued", None, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_step_begins_once_the_engine_closes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (held, hands) = (Held::open(folder.path()), Hands::default());
+    held.bench.studio.set_host(Arc::new(hands.clone()), Hands::declaration());
+    let graph = wfstudio::model::sketch::graph("start -> tool_1{tool_ref: \"host:slow\", parameters: {ms: 1}} -> stop").expect("a sketch");
+    let workflow = held.bench.workflow(graph).await;
+    held.armed.store(true, Ordering::SeqCst);
+    let (studio, closes) = (held.bench.studio.clone(), held.bench.studio.clone());
+    let starting = tokio::spawn(async move {
+        let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Workflow).expect("a body");
+        studio.start(&Scope::default(), EntityKind::Workflow, &workflow, request, false).await
+    });
+    held.is_held.recv_timeout(LONG).expect("a first write");
+    let closing = tokio::spawn(async move { closes.shutdown(LONG).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(held.go_on);
+    closing.await.expect("a closed engine");
+    let run = starting.await.expect("an end").expect("a run").run;
+    assert_eq!(hands.calls(), Vec::<String>::new(), "its first step had not begun");
+    let next = Bench::on_disk(settings(), folder.path());
+    next.studio.set_host(Arc::new(hands.clone()), Hands::declaration());
+    next.studio.take_over().await.expect("a studio");
+    until("the end of the run", async || row(&next, run).await.status == "completed").await;
+    assert_eq!(hands.calls().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

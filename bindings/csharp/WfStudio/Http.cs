@@ -172,8 +172,8 @@ namespace WfStudio
             }
         }
 
-        // The application may be asked meanwhile: its answer could need the thread that waits.
-        bool Asks(Dictionary<string, object> head) { return !head.ContainsKey("gate") || host.Answers(HostOp.SecretGet); }
+        // The application may be asked meanwhile, also about a gate whose mark says nothing: its answer could need the thread that waits.
+        bool Asks(Dictionary<string, object> head) { return !(head.TryGetValue("gate", out var gate) && gate is bool) || host.Answers(HostOp.SecretGet); }
 
         // Answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.
         StudioResponse Here(Dictionary<string, object> head, CancellationToken cancel)

@@ -443,10 +443,10 @@ static class Tests
                 catch (WebException failure) { answer = (HttpWebResponse)failure.Response; }
                 using (answer) return Tuple.Create((int)answer.StatusCode, new StreamReader(answer.GetResponseStream()).ReadToEnd());
             };
-            foreach (var said in new[] { true, false })
+            foreach (var gate in new[] { "open", "unsaid", "asked in vain" })
             {
-                var request = new StudioRequest { Target = "/studio/api/workflows", Gate = said ? true : (bool?)null };
-                using (studio.HttpAsync(request).GetAwaiter().GetResult()) Check(studio.Listening == (said ? 0 : 1), "a request that only reads begins no stream, unless somebody has to be asked");
+                var request = new StudioRequest { Target = "/studio/api/workflows", Gate = gate == "open" ? true : (bool?)null, GateAsked = gate == "asked in vain" };
+                using (studio.HttpAsync(request).GetAwaiter().GetResult()) Check(studio.Listening == (gate == "open" ? 0 : 1), gate + ": a request that only reads begins no stream, unless somebody has to be asked");
             }
             var listed = ask("GET", "/studio/api/workflows", null, "open");
             Check(listed.Item1 == 200 && listed.Item2.Contains("\"echo\""), listed.ToString());

@@ -330,22 +330,42 @@ test('a client that left before its request came to the studio', async (t) => {
   }
 });
 
-test('an answer that the application ends meanwhile', async (t) => {
-  const [pieces, closed] = [[Buffer.from('one'), Buffer.from('two'), undefined], gate()];
-  const stream = { now: () => null, next: async () => ({ bytes: pieces.shift() }), close: closed.open };
-  const studio = { http: async () => new HttpAnswer({ status: 200, headers: [] }, stream) };
-  const failed = [];
+for (const [how, now] of Object.entries({ 'comes later': () => null, 'is there': (pieces) => ({ bytes: pieces.shift() }) })) {
+  test(`an answer that the application ends meanwhile, and whose body ${how}`, async (t) => {
+    const [pieces, closed] = [[Buffer.from('one'), Buffer.from('two'), undefined], gate()];
+    const stream = { now: () => now(pieces), next: async () => ({ bytes: pieces.shift() }), close: closed.open };
+    const studio = { http: async () => new HttpAnswer({ status: 200, headers: [] }, stream) };
+    const failed = [];
+    const server = http.createServer((request, response) => {
+      response.on('error', (error) => failed.push(error.code));
+      const write = response.write.bind(response);
+      response.write = (piece) => [write(piece), response.end()][0];
+      void answer(studio, {}, request, response);
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.after(() => server.close());
+    assert.equal((await raw(server.address().port, '/studio')).text, 'one');
+    await closed.opened;
+    assert.deepEqual(failed, []);
+  });
+}
+
+test('an answer that comes when the application has ended its own', async (t) => {
+  const [ended, closed] = [gate(), gate()];
+  const stream = { now: () => null, next: async () => ({ bytes: Buffer.from('late') }), close: closed.open };
+  const answered = async () => {
+    await ended.opened;
+    return new HttpAnswer({ status: 200, headers: [['content-type', 'text/plain']] }, stream);
+  };
   const server = http.createServer((request, response) => {
-    response.on('error', (error) => failed.push(error.code));
-    const write = response.write.bind(response);
-    response.write = (piece) => [write(piece), response.end()][0];
-    void answer(studio, {}, request, response);
+    void answer({ http: answered }, {}, request, response);
+    response.writeHead(503).end('too slow', ended.open);
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
   t.after(() => server.close());
-  assert.equal((await raw(server.address().port, '/studio')).text, 'one');
+  const told = await raw(server.address().port, '/studio');
+  assert.deepEqual([told.status, told.text], [503, 'too slow']);
   await closed.opened;
-  assert.deepEqual(failed, []);
 });
 
 test('below a path that only the mark says', async (t) => {

@@ -11,6 +11,7 @@ pub(in crate::engine) mod step;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -50,7 +51,7 @@ pub(super) enum StepOver {
     Paused,
     /// It failed; the run will.
     Failed(Fault, Arc<str>),
-    /// It was cut short by a cancel, a limit or a shutdown.
+    /// It was cut short by a cancel, a limit or a shutdown, or not begun because of a sibling's failure or a shutdown.
     Cut,
     /// Nothing more can be written.
     Lost,
@@ -82,6 +83,8 @@ struct DrivePass {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
     failed: Option<(Fault, Option<Arc<str>>)>,
+    /// A step failed, or the engine shuts down: no lane begins another one.
+    stops: Arc<AtomicBool>,
     /// Cuts calls that are under way.
     cut: CancellationToken,
 }
@@ -102,6 +105,7 @@ impl Drive {
             ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
             busy: FuturesUnordered::new(),
             failed: None,
+            stops: Arc::default(),
             cut: CancellationToken::new(),
         };
         for (fault, node) in &self.failed {
@@ -176,7 +180,7 @@ impl Drive {
             }
             match advance::advance(&self.world, &self.journal, lane) {
                 Advance::Break => breaks.push(lane),
-                Advance::Effect => pass.busy.push(self.effect(lane, &pass.cut)),
+                Advance::Effect => pass.busy.push(self.effect(lane, pass)),
                 Advance::Forked => self.fill_fork(&mut pass.ready, lane),
                 Advance::Ended => self.lane_ended(pass, lane),
                 Advance::Paused => {}
@@ -188,10 +192,10 @@ impl Drive {
         !pass.ready.is_empty()
     }
 
-    fn effect(&self, lane: LaneId, cut: &CancellationToken) -> BoxFuture<'static, (LaneId, StepOver)> {
+    fn effect(&self, lane: LaneId, pass: &DrivePass) -> BoxFuture<'static, (LaneId, StepOver)> {
         let (world, journal, definitions) =
             (Arc::clone(&self.world), Arc::clone(&self.journal), Arc::clone(&self.definitions));
-        let cut = cut.clone();
+        let (cut, stops) = (pass.cut.clone(), Arc::clone(&pass.stops));
         let calls_only = journal.with(|run| calls_only(run, lane));
         Box::pin(async move {
             if !calls_only {
@@ -199,6 +203,10 @@ impl Drive {
                     begun = journal.begun() => if begun.is_err() { return (lane, StepOver::Lost) },
                     () = cut.cancelled() => return (lane, StepOver::Cut),
                 }
+            }
+            // A step that has begun is finished also after that; one that has not waits for a retry, or for the next owner.
+            if stops.load(Ordering::Relaxed) && !journal.with(|run| run.lanes.get(&lane).is_some_and(|lane| lane.step.is_some())) {
+                return (lane, StepOver::Cut);
             }
             let over = step::run(&world, &journal, &definitions, lane, &cut).await;
             (lane, over)
@@ -227,6 +235,7 @@ impl Drive {
 
     /// The run fails of its first failure; where the queue may try again, of the first that this would not cure.
     fn blame(&self, pass: &mut DrivePass, fault: Fault, node: Option<Arc<str>>) {
+        pass.stops.store(true, Ordering::Relaxed);
         let cured = |before: &Fault| self.tries_left > 0 && before.code.is_retryable() && !fault.code.is_retryable();
         if pass.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
             pass.failed = Some((fault, node));
@@ -296,6 +305,7 @@ impl Drive {
     /// The engine shuts down: steps under way may finish, as long as nobody cancels the run and its time is not over. When the engine
     /// has no time left, calls are cut, and those that give no answer stay open for whoever goes on.
     async fn leave(&self, mut pass: DrivePass, until: tokio::time::Instant) -> DriveResult {
+        pass.stops.store(true, Ordering::Relaxed);
         let (ended, hurried) = tokio::select! {
             biased;
             () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),

@@ -76,26 +76,27 @@ impl Pins<'_, '_> {
             return Ok(Vec::new());
         }
         let Some(found) = definitions::find(self.tx, self.tenant, self.catalog, resource, name)? else { return Ok(Vec::new()) };
-        if !self.found.insert((resource, found.id)) {
+        let (fresh, by_slug) = (self.found.insert((resource, found.id)), name.eq_ignore_ascii_case(&found.slug));
+        if !fresh && !by_slug {
             return Ok(Vec::new());
         }
         if resource == Resource::Agent {
             let agent = agent_of(&found)?;
-            self.weigh(&agent)?;
-            both(&mut self.pinned.agents, &found, agent);
+            self.weigh(&agent, fresh)?;
+            both(&mut self.pinned.agents, (&found, by_slug), agent);
         } else {
             let shown = Value::Object(found.show(resource));
-            self.weigh(&shown)?;
+            self.weigh(&shown, fresh)?;
             let map = if resource == Resource::Tool { &mut self.pinned.tools } else { &mut self.pinned.mcp_servers };
-            both(map, &found, shown);
+            both(map, (&found, by_slug), shown);
         }
-        Ok(uses::of_definition(resource, &found.body))
+        Ok(if fresh { uses::of_definition(resource, &found.body) } else { Vec::new() })
     }
 
     /// Refuses a run whose definitions are too large together: they are kept with the run, and in memory while it goes on.
-    fn weigh(&mut self, found: &impl Serialize) -> Result<(), Refusal> {
+    fn weigh(&mut self, found: &impl Serialize, fresh: bool) -> Result<(), Refusal> {
         let most = self.catalog.config().limits.definitions_kb;
-        self.bytes += serde_json::to_string(found).map_or(0, |text| text.len()) as u64;
+        self.bytes += if fresh { serde_json::to_string(found).map_or(0, |text| text.len()) as u64 } else { 0 };
         if self.bytes <= most.saturating_mul(1024) {
             return Ok(());
         }
@@ -106,8 +107,12 @@ impl Pins<'_, '_> {
     }
 }
 
-/// An id wins over a slug of the same letters.
-fn both<T: Clone>(map: &mut BTreeMap<String, T>, found: &Definition, value: T) {
+/// An id wins over a slug of the same letters. A slug that two have, a stored server and one of the configuration, leads to the one that is found by it.
+fn both<T: Clone>(map: &mut BTreeMap<String, T>, (found, by_slug): (&Definition, bool), value: T) {
     map.insert(found.id.to_string(), value.clone());
-    map.entry(found.slug.clone()).or_insert(value);
+    if by_slug {
+        map.insert(found.slug.clone(), value);
+    } else {
+        map.entry(found.slug.clone()).or_insert(value);
+    }
 }

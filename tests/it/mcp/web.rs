@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::peer::{Manner, Peer};
-use super::support::{bench, call, result, run};
+use super::support::{bench, call, graph, result, run};
 use crate::support::Bench;
 
 /// A server over HTTP that can forget its sessions.
@@ -356,6 +356,25 @@ async fn private_addresses_need_the_operators_word() {
     }
     let bad = crate::support::config(json!({"mcp": {"allow_private": ["not a host!"]}}), ":memory:");
     assert!(wfstudio::Studio::open(bad).is_err());
+}
+
+#[tokio::test]
+async fn a_slug_leads_to_the_server_of_the_configuration_also_beside_a_stored_one_that_had_it_before() {
+    let ((earlier, earlier_address), (site, address)) = (site(Manner::Modern).await, site(Manner::Modern).await);
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = |servers: Value| json!({"mcp": {"servers": servers, "allow_private": ["127.0.0.0/8"]}, "secrets": {"PEER_TOKEN": "tok-canary"}});
+    let before = Bench::on_disk(settings(json!({})), folder.path());
+    let body = at(format!("{earlier_address}/mcp"), json!({"name": "Peer", "slug": "peer"}));
+    let stored = before.studio.create(&before.scope, wfstudio::studio::Resource::McpServer, &body).await.expect("a server");
+    let id = stored["id"].as_str().expect("an id");
+    before.studio.shutdown(std::time::Duration::from_secs(5)).await;
+    let bench = Bench::on_disk(settings(json!({"peer": at(format!("{address}/mcp"), json!({}))})), folder.path());
+    for (round, servers) in [[id, "peer"], ["peer", id]].into_iter().enumerate() {
+        let node = |name, server| (name, "mcp", json!({"mcp_server": server, "tool_name": "add", "parameters": {"a": 1, "b": 2}}));
+        run(&bench, graph(vec![node("a", servers[0]), node("b", servers[1])], &["start > a", "a > b", "b > stop"])).await.expect("done");
+        let calls = |site: &Site| site.seen.lock().expect("seen").iter().filter(|seen| seen.contains("tools/call")).count();
+        assert_eq!((calls(&earlier), calls(&site)), (round + 1, round + 1), "each was called once more");
+    }
 }
 
 #[tokio::test]

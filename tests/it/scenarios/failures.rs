@@ -166,6 +166,22 @@ async fn a_failing_branch_lets_its_siblings_finish_their_step() {
 }
 
 #[tokio::test]
+async fn a_failing_branch_lets_no_sibling_begin_a_step() {
+    let story = Story::plain();
+    let run = story
+        .run(
+            "start -> fork_1 -> join_1 -> stop
+            fork_1.a -> tool_a{tool_ref: \"host:slow\", parameters: {ms: 1}} -> join_1
+            fork_1.b -> condition_b{expression: \"state.input + 1 > 2\"}; condition_b.true -> join_1; condition_b.false -> join_1",
+        )
+        .await;
+    assert!(run.text.contains("expression_error") && !run.text.contains("tool_a"), "{}", run.text);
+    assert_eq!(story.hands.calls(), Vec::<String>::new(), "nothing is paid for after a failure");
+    let told = story.retry(&run.id, json!({"state": {"input": 7}})).await;
+    assert!(told.contains("node_id=\"tool_a\" node_type=\"tool\" iteration=null attempt=1") && told.contains("trace_completed"), "{told}");
+}
+
+#[tokio::test]
 async fn a_run_may_work_too_long() {
     let story = Story::with(json!({"timeouts": {"run_seconds": 1, "cancel_grace_ms": 50}}), json!([]));
     let run = story.run("start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 60000}} -> stop").await;

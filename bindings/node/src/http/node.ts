@@ -29,11 +29,12 @@ export async function answer<R = NodeRequest>(
   const gone = new AbortController();
   const left = () => gone.abort();
   response.once('close', left);
+  let told: HttpAnswer | undefined;
   // The client may have left while the application did something else.
   if (response.destroyed || request.stream?.destroyed) left();
   try {
     const head = { ...headOf(request), ...(await marked(marks, asked)) };
-    const told = await exchange(studio, head, bodyOf(request), gone.signal).catch(misplaced);
+    told = await exchange(studio, head, bodyOf(request), gone.signal).catch(misplaced);
     await send(told, request, response);
   } catch (failed) {
     if (gone.signal.aborted) return;
@@ -42,6 +43,8 @@ export async function answer<R = NodeRequest>(
     response.destroy();
   } finally {
     response.off('close', left);
+    // Also where the application has ended the response meanwhile, and where sending failed.
+    told?.close();
   }
 }
 

@@ -18,7 +18,9 @@ module WfStudio
       def filled(function, *arguments)
         buffer = FFI::MemoryPointer.new(:uint8, SIZE)
         code = public_send(function, *arguments, buffer)
-        [code, take(buffer)]
+        [code, bytes(buffer)]
+      ensure # a thread may be interrupted as soon as the buffer is filled
+        studio_buf_free(buffer) if buffer
       end
 
       # The same for functions that give a handle before that.
@@ -46,13 +48,9 @@ module WfStudio
 
       private
 
-      def take(buffer)
-        bytes = buffer.get_pointer(0)
-        return if bytes.null?
-
-        bytes.get_bytes(0, buffer.get(:size_t, 8)).force_encoding(Encoding::UTF_8)
-      ensure
-        studio_buf_free(buffer)
+      def bytes(buffer)
+        data = buffer.get_pointer(0)
+        data.get_bytes(0, buffer.get(:size_t, 8)).force_encoding(Encoding::UTF_8) unless data.null?
       end
 
       def attach(path)

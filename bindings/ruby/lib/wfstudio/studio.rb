@@ -71,9 +71,10 @@ module WfStudio
     end
 
     # A request: the head of `studio_http`, and its body. The answer's stream has the head first. One that only reads takes this thread, unless other
-    # fibres need it, or the application may be asked meanwhile: that can take seconds, in which nothing would end this thread.
+    # fibres need it, or the application may be asked meanwhile, as about a gate that is nil: that can take seconds, in which nothing would end this
+    # thread.
     def http(head, body = nil)
-      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && head.key?(:gate) && !core.answers?(HostOps::SECRET_GET)
+      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && !head[:gate].nil? && !core.answers?(HostOps::SECRET_GET)
       return core.http(JSON.generate(head)) if here
 
       core.start(Ops::HTTP, JSON.generate(head), body)
