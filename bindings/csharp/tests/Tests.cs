@@ -411,6 +411,10 @@ static class Tests
         using (var studio = Studio.Open(new { environment = "local", database = new { path = Path.Combine(Folder, "pool.sqlite") } }))
         {
             studio.Answer(HostOp.SecretGet, call => Task.FromResult<object>(new { value = "there" }));
+            foreach (var one in new[] { Tuple.Create("/studio/workflows", 0), Tuple.Create("/studio/api/workflows", 1) })
+            {
+                using (studio.HttpAsync(new StudioRequest { Target = one.Item1, Gate = true }).Result) Check(studio.Listening == one.Item2, one.Item1 + " has " + studio.Listening + " streams");
+            }
             var requests = Enumerable.Range(0, 24).Select(_ => Task.Run(async () =>
             {
                 using (var answer = await studio.HttpAsync(new StudioRequest { Target = "/studio/api/providers", Gate = true })) return await answer.TextAsync();

@@ -73,7 +73,7 @@ module WfStudio
     # A request: the head of `studio_http`, and its body. The answer's stream has the head first. One that only reads takes this thread, unless other
     # fibres need it, or the application may be asked meanwhile: that can take seconds, in which nothing would end this thread.
     def http(head, body = nil)
-      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && head.key?(:gate) && !core.answers?(HostOps::SECRET_GET)
+      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && head.key?(:gate) && !asks_for_secrets?(head[:path])
       return core.http(JSON.generate(head)) if here
 
       core.start(Ops::HTTP, JSON.generate(head), body)
@@ -120,6 +120,11 @@ module WfStudio
     end
 
     private
+
+    # Pages and their files need no secret.
+    def asks_for_secrets?(path)
+      path.to_s.match?(%r{%|/api/}) && core.answers?(HostOps::SECRET_GET)
+    end
 
     # The engine of this process, with everything declared.
     def core
