@@ -41,15 +41,11 @@ built() {
             command="$venv/bin/python $root/bindings/python/host.py"
             ;;
         php) scripts/test-php.sh packages ;;
-        node)
-            scripts/test-node.sh build
-            # A heap that is not to grow: what is left is what is leaked.
-            command="node --max-old-space-size=24 --max-semi-space-size=1 $root/bindings/node/host.mjs"
-            ;;
+        node) scripts/test-node.sh build ;;
         csharp)
             mcs -langversion:7.2 -target:library -out:"$work/WfStudio.dll" bindings/csharp/WfStudio/*.cs
             mcs -langversion:7.2 -r:"$work/WfStudio.dll" -out:"$work/host.exe" bindings/csharp/host.cs
-            command="env MONO_GC_PARAMS=nursery-size=1m mono $work/host.exe"
+            command="mono $work/host.exe"
             ;;
         jvm)
             . scripts/jvm.sh
@@ -58,13 +54,18 @@ built() {
     esac
 }
 
+# For `load`: in a small heap, what is left is what is leaked. Other suites measure a host as it is used.
+small=(env "NODE_OPTIONS=--max-old-space-size=24 --max-semi-space-size=1" MONO_GC_PARAMS=nursery-size=1m)
+
 failed=()
 for language in "${languages[@]}"; do
     built "$language"
     for suite in "${suites[@]}"; do
         began=$SECONDS
         log=$work/$language-$suite.log
-        python3 bindings/conformance/run --lang "$language" ${command:+--command "$command"} --suite "$suite" >"$log" 2>&1 || failed+=("$language $suite")
+        heap=()
+        [ "$suite" != load ] || heap=("${small[@]}")
+        "${heap[@]}" python3 bindings/conformance/run --lang "$language" ${command:+--command "$command"} --suite "$suite" >"$log" 2>&1 || failed+=("$language $suite")
         sed -n "s/^\(ok\|not ok\) [0-9]* - /$language: \1: /p; /^# [0-9]* passed/d; s/^# /    /p" "$log"
         echo "$language: $suite, $((SECONDS - began)) s"
     done

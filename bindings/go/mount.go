@@ -129,9 +129,11 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 // asks tells whether the application may be asked meanwhile. That can take seconds, and whoever waits for it must hold no thread and notice that the client is gone.
 func (s *Studio) asks(head map[string]any) bool {
 	_, decided := head["gate"].(bool) // nil leaves the decision to HostGate
+	path, _ := head["path"].(string)
+	page := !strings.Contains(path, "%") && !strings.Contains(path, "/api/") // no page and no file of theirs needs a secret
 	s.host.mutex.Lock()
 	defer s.host.mutex.Unlock()
-	return !decided || s.host.answers[HostSecretGet] != nil
+	return !decided || !page && s.host.answers[HostSecretGet] != nil
 }
 
 // askHere has a request that only reads answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.

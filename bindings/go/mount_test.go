@@ -123,10 +123,11 @@ func TestARequestThatOnlyReadsBeginsNoStreamUnlessTheApplicationMayBeAsked(t *te
 	}
 	s.library = &library
 	server := served(t, s)
+	path := "/studio/api/providers"
 	begins := func(streams int32, what, method, body, gate string) {
 		t.Helper()
 		begun.Store(0)
-		if send(t, server, method, "/studio/api/providers", body, "X-Gate", gate, "X-User", "ada"); begun.Load() != streams {
+		if send(t, server, method, path, body, "X-Gate", gate, "X-User", "ada"); begun.Load() != streams {
 			t.Error(what, begun.Load(), "streams")
 		}
 	}
@@ -139,6 +140,11 @@ func TestARequestThatOnlyReadsBeginsNoStreamUnlessTheApplicationMayBeAsked(t *te
 		t.Fatal(err)
 	}
 	begins(1, "secrets that are asked for:", "GET", "", "open")
+	path = "/studio/%61pi/providers"
+	begins(1, "a path that is written otherwise:", "GET", "", "open")
+	path = "/studio/workflows"
+	begins(0, "a page, which needs no secret:", "GET", "", "open")
+	begins(1, "a page whose gate is asked:", "GET", "", "")
 }
 
 func TestAClientThatLeavesWhileTheGateIsAskedIsNotWaitedForAndClosingIsToldAsSuch(t *testing.T) {

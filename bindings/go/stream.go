@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -42,9 +43,9 @@ func (r Run) request() map[string]any {
 
 // Event is one event of a run.
 type Event struct {
-	ID   string // where a reader goes on that was cut off
-	Name string // such as "trace_completed"
-	Data json.RawMessage
+	ID   string          // where a reader goes on that was cut off
+	Name string          // such as "trace_completed"
+	Data json.RawMessage // shares memory with the events that came with it, at most 64 KiB or one event: bytes.Clone what you keep for long
 }
 
 // Run starts a run and gives its events. Leaving the loop, or the end of the context, closes the stream: the run goes on, unless
@@ -98,13 +99,8 @@ type Stream struct {
 func (t *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
-			for {
-				frame, more, whole := bytes.Cut(t.rest, frameEnd)
-				if !whole {
-					break
-				}
-				t.rest = more
-				if event, is := parsed(frame); is && !yield(event, nil) {
+			for event, is := t.told(); is; event, is = t.told() {
+				if !yield(event, nil) {
 					return
 				}
 			}
@@ -123,16 +119,20 @@ func (t *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-var frameEnd, eventLine, dataLine, idField = []byte("\n\n"), []byte("\nevent: "), []byte("\ndata: "), []byte("id: ")
+var newline, idField, eventField, dataField = []byte("\n"), []byte("id: "), []byte("event: "), []byte("data: ")
 
-// parsed reads one frame of server-sent events, three lines; false for comments and for what is said to browsers only.
-func parsed(frame []byte) (event Event, is bool) {
-	id, rest, is := bytes.Cut(frame, eventLine)
-	if !is {
-		return event, false
+// told cuts the next event off, three lines; other lines are comments, or said to browsers only.
+func (t *Stream) told() (event Event, is bool) {
+	for !is && len(t.rest) > 0 {
+		var id, name, data []byte
+		id, t.rest, _ = bytes.Cut(t.rest, newline)
+		if id, is = bytes.CutPrefix(id, idField); is {
+			name, t.rest, _ = bytes.Cut(t.rest, newline)
+			data, t.rest, _ = bytes.Cut(t.rest, newline)
+			event = Event{string(id), string(bytes.TrimPrefix(name, eventField)), slices.Clip(bytes.TrimPrefix(data, dataField))}
+		}
 	}
-	name, data, _ := bytes.Cut(rest, dataLine)
-	return Event{ID: string(bytes.TrimPrefix(id, idField)), Name: string(name), Data: bytes.Clone(data)}, true
+	return event, is
 }
 
 // Cancel cancels the run; the stream goes on and tells its end.

@@ -172,8 +172,14 @@ namespace WfStudio
             }
         }
 
-        // The application may be asked meanwhile, also about a gate whose mark says nothing: its answer could need the thread that waits.
-        bool Asks(Dictionary<string, object> head) { return !(head.TryGetValue("gate", out var gate) && gate is bool) || host.Answers(HostOp.SecretGet); }
+        // The application may be asked meanwhile, also about a gate whose mark says nothing: its answer could need the thread that waits. Pages and
+        // their files need no secret.
+        bool Asks(Dictionary<string, object> head)
+        {
+            var path = (string)head["path"];
+            var page = path.IndexOf('%') < 0 && path.IndexOf("/api/", StringComparison.Ordinal) < 0;
+            return !(head.TryGetValue("gate", out var gate) && gate is bool) || !page && host.Answers(HostOp.SecretGet);
+        }
 
         // Answered on this thread, as far as that goes: nothing has to be handed over and woken. The head has a body that is text.
         StudioResponse Here(Dictionary<string, object> head, CancellationToken cancel)

@@ -8,15 +8,42 @@ using System.Threading.Tasks;
 
 namespace WfStudio
 {
-    /// <summary>One event of a run.</summary>
+    /// <summary>One event of a run. It keeps the bytes of the events that came with it, at most 64 KiB or one event.</summary>
     public sealed class StudioEvent
     {
+        readonly byte[] batch;
+        readonly int id, data, end;
+        string text;
+
+        StudioEvent(byte[] batch, int id, int name, int data, int end)
+        {
+            this.batch = batch;
+            this.id = id;
+            this.data = data;
+            this.end = end;
+            Name = Encoding.UTF8.GetString(batch, name, data - name - 7);
+        }
+
         /// <summary>Where a reader goes on that was cut off.</summary>
-        public string Id { get; internal set; }
+        public string Id { get { return Encoding.UTF8.GetString(batch, id, Array.IndexOf(batch, (byte)'\n', id) - id); } }
         /// <summary>Such as EventName.TraceCompleted.</summary>
-        public string Name { get; internal set; }
-        /// <summary>JSON.</summary>
-        public string Data { get; internal set; }
+        public string Name { get; }
+        /// <summary>JSON; it becomes a text when it is first read.</summary>
+        public string Data { get { return text ?? (text = Encoding.UTF8.GetString(batch, data, end - data)); } }
+
+        // Whole events, three lines each; other lines are comments, or said to browsers only.
+        internal static void Find(byte[] batch, Queue<StudioEvent> found)
+        {
+            for (int at = 0, end; (end = Array.IndexOf(batch, (byte)'\n', at)) >= 0; at = end + 1)
+            {
+                if (batch[at] != 'i') continue;
+                var data = Array.IndexOf(batch, (byte)'\n', end + 1) + 7;
+                var last = Array.IndexOf(batch, (byte)'\n', data);
+                if (last < data) return;
+                found.Enqueue(new StudioEvent(batch, at + 4, end + 8, data, last));
+                end = last;
+            }
+        }
     }
 
     internal struct Piece
@@ -59,7 +86,7 @@ namespace WfStudio
                 if (over) return null;
                 var piece = await NextPieceAsync(cancel).ConfigureAwait(false);
                 if (piece.Code == Answered.End) over = true;
-                if (piece.Code == Answered.Ok) Parse(piece.Bytes);
+                if (piece.Code == Answered.Ok) StudioEvent.Find(piece.Bytes, read);
             }
             return read.Dequeue();
         }
@@ -149,27 +176,6 @@ namespace WfStudio
                 }
                 waiting = waiting ?? new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
                 return waiting.Task;
-            }
-        }
-
-        // Whole events, three lines each; other frames are comments, or said to browsers only.
-        void Parse(byte[] batch)
-        {
-            var text = Encoding.UTF8.GetString(batch);
-            for (int at = 0, end; at < text.Length; at = end + 2)
-            {
-                if (string.CompareOrdinal(text, at, "id: ", 0, 4) != 0)
-                {
-                    end = text.IndexOf("\n\n", at, StringComparison.Ordinal);
-                    if (end < 0) return;
-                    continue;
-                }
-                var name = text.IndexOf('\n', at) + 8;
-                var data = text.IndexOf('\n', name) + 7;
-                end = text.IndexOf('\n', data);
-                if (end <= at) return;
-                var id = text.Substring(at + 4, name - at - 12);
-                read.Enqueue(new StudioEvent { Id = id, Name = text.Substring(name, data - name - 7), Data = text.Substring(data, end - data) });
             }
         }
     }

@@ -163,6 +163,14 @@ static class Tests
         row("the same copy by another name", link, false, bundled, only(link, good, Native.Package), link, null, false);
     }
 
+    static void EventsAreFoundAmongOtherFrames()
+    {
+        var found = new Queue<StudioEvent>();
+        StudioEvent.Find(Encoding.UTF8.GetBytes("retry: 2000\n\nid: 7\nevent: token\ndata: {\"delta\":\"Grüße 🌍\"}\n\n: heartbeat\n\nid: L8\nevent: done\ndata: {}\n\n"), found);
+        var told = string.Join("|", found.Select(one => one.Id + " " + one.Name + " " + one.Data + " " + one.Data));
+        Check(told == "7 token {\"delta\":\"Grüße 🌍\"} {\"delta\":\"Grüße 🌍\"}|L8 done {} {}", told);
+    }
+
     static void RunsAndErrors()
     {
         using (var studio = Opened("runs"))
@@ -403,6 +411,10 @@ static class Tests
         using (var studio = Studio.Open(new { environment = "local", database = new { path = Path.Combine(Folder, "pool.sqlite") } }))
         {
             studio.Answer(HostOp.SecretGet, call => Task.FromResult<object>(new { value = "there" }));
+            foreach (var one in new[] { Tuple.Create("/studio/workflows", 0), Tuple.Create("/studio/api/workflows", 1) })
+            {
+                using (studio.HttpAsync(new StudioRequest { Target = one.Item1, Gate = true }).Result) Check(studio.Listening == one.Item2, one.Item1 + " has " + studio.Listening + " streams");
+            }
             var requests = Enumerable.Range(0, 24).Select(_ => Task.Run(async () =>
             {
                 using (var answer = await studio.HttpAsync(new StudioRequest { Target = "/studio/api/providers", Gate = true })) return await answer.TextAsync();
@@ -507,7 +519,7 @@ static class Tests
 
     static int Main()
     {
-        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RequestsThatNeedTheApplicationHoldNoThreadOfThePool, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, EachPlaceOfTheLibraryHasItsRule, RequestsThatNeedTheApplicationHoldNoThreadOfThePool, EventsAreFoundAmongOtherFrames, RunsAndErrors, ToolsAreFunctions, AnUnwantedCallIsNotBegun, ATaskOfAnyKindIsWaitedFor, AStreamThatNobodyHoldsIsClosed, AMarkThatThrowsLetsNobodyIn, AToolThatRanIsNotToldAsOneThatFailed, ACallbackOfATokenThatThrowsEndsNoProcess, WaitingRunsHoldNoThreads, PrefixesAreAsked, Mounts, ClosingIsSafeAtAnyMoment };
         var failed = 0;
         foreach (var test in tests)
         {

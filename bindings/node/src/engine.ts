@@ -122,6 +122,14 @@ export class Engine {
   }
 }
 
+/** What a stream needs of an `AbortSignal`. */
+export interface Leaving {
+  readonly aborted: boolean;
+  throwIfAborted(): void;
+  addEventListener(type: 'abort', told: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: 'abort', told: () => void): void;
+}
+
 /** Streams that nobody holds any more are closed. */
 const dropped = new FinalizationRegistry<{ native: Native; handle: number }>(({ native, handle }) => {
   native.functions.studio_stream_close(handle);
@@ -171,7 +179,7 @@ export class Stream {
   }
 
   /** Lets the stream go when the signal is aborted; a stream that is closed holds no signal. */
-  follow(signal: AbortSignal | undefined): void {
+  follow(signal: Leaving | undefined): void {
     const aborted = () => this.close();
     signal?.addEventListener('abort', aborted, { once: true });
     this.#forget = () => signal?.removeEventListener('abort', aborted);

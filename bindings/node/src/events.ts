@@ -111,21 +111,22 @@ export class Events<E extends StudioEvent = StudioEvent> implements AsyncIterabl
   }
 }
 
-/** The events in a piece of a stream, which has whole ones: three lines each. Other frames are said to browsers only. */
+/** The events in a piece of a stream, which has whole ones: three lines each, from their id. Other lines are said to browsers only. */
 export function eventsOf<E extends StudioEvent = StudioEvent>(frames: string): E[] {
-  const events: E[] = [];
-  for (let name = frames.indexOf(EVENT); name >= 0;) {
-    const [id, data] = [frames.lastIndexOf('\n', name - 1) + 1, frames.indexOf('\n', name + 1)];
-    const end = frames.indexOf('\n\n', data);
-    events.push({
-      id: frames.startsWith('id: ', id) ? frames.slice(id + 4, name) : undefined,
-      name: frames.slice(name + EVENT.length, data),
-      data: JSON.parse(frames.slice(data + DATA.length, end < 0 ? undefined : end)),
-    } as E);
-    name = end < 0 ? end : frames.indexOf(EVENT, end);
+  const [events, texts]: [E[], string[]] = [[], []];
+  for (let at = 0, end; (end = frames.indexOf('\n', at)) >= 0; at = end + 1) {
+    if (!frames.startsWith(ID, at)) continue;
+    const data = frames.indexOf('\n', end + 1);
+    const last = frames.indexOf('\n', data + 1);
+    events.push({ id: frames.slice(at + ID.length, end), name: frames.slice(end + EVENT.length, data), data: undefined } as unknown as E);
+    texts.push(frames.slice(data + DATA.length, last));
+    end = last;
   }
+  // All at once is faster than one by one.
+  JSON.parse(`[${texts.join(',')}]`).forEach((data: E['data'], at: number) => (events[at]!.data = data));
   return events;
 }
 
+const ID = 'id: ';
 const EVENT = '\nevent: ';
 const DATA = '\ndata: ';

@@ -1,7 +1,7 @@
 /** Owns `Studio`: an engine as an application uses it. */
 
 import { type Definable, nameOf } from './contracts.js';
-import { Engine } from './engine.js';
+import { Engine, type Leaving } from './engine.js';
 import { type ChatEvent, Events, type StudioEvent, type WorkflowEvent } from './events.js';
 import { StudioError } from './errors.js';
 import { CODES, type HostOp, type Op } from './generated.js';
@@ -130,7 +130,7 @@ export class Studio {
   }
 
   /** One HTTP request, as a mount makes it. */
-  async http(request: HttpRequest, { signal }: Signalled = {}): Promise<HttpAnswer> {
+  async http(request: HttpRequest, { signal }: { signal?: Leaving } = {}): Promise<HttpAnswer> {
     signal?.throwIfAborted();
     const { body, ...head } = request;
     return HttpAnswer.of(this.#start('http', head, body), signal);

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import test from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Engine } from '../dist/engine.js';
+import { eventsOf } from '../dist/events.js';
 import { CODES } from '../dist/generated.js';
 import { Host } from '../dist/host.js';
 import { Studio, StudioError } from '../dist/index.js';
@@ -362,4 +363,14 @@ test('a declaration that mends a refused one is sent without a use, and the refu
   );
   assert.equal(warn.callCount(), 1);
   assert.match(warn.calls[0].arguments[0], /the studio refused what the application declares/);
+});
+
+test('events are found among other frames', () => {
+  const frames = 'retry: 2000\n\nid: 7\nevent: token\ndata: {"delta":"Grüße \u2028"}\n\n: heartbeat\n\nid: L8\nevent: done\ndata: {}\n\n';
+  const told = [
+    { id: '7', name: 'token', data: { delta: 'Grüße \u2028' } },
+    { id: 'L8', name: 'done', data: {} },
+  ];
+  assert.deepEqual(eventsOf(frames), told);
+  assert.deepEqual(eventsOf(': heartbeat\n\n'), []);
 });

@@ -52,7 +52,6 @@ final class Run implements \IteratorAggregate
         if (!isset($lines[2])) {
             return null;
         }
-        $json = substr($lines[2], strlen('data: '));
-        return new Event(substr($lines[1], strlen('event: ')), json_decode($json, true, 512, JSON_THROW_ON_ERROR), substr($lines[0], strlen('id: ')), $json);
+        return new Event(substr($lines[1], strlen('event: ')), null, substr($lines[0], strlen('id: ')), substr($lines[2], strlen('data: ')));
     }
 }

@@ -1,7 +1,8 @@
 """Owns the events of a run: found in the bytes of its stream, and told to a loop."""
 
-import collections
+import collections.abc
 import contextlib
+import itertools
 import json
 import re
 
@@ -13,15 +14,39 @@ if TYPE_CHECKING:
 
 # What the library writes of an event: its lines are always in this order. Other frames are said to browsers only.
 EVENT = re.compile("^event: (.*)\ndata: (.*)$", re.MULTILINE)
-_made, _read = tuple.__new__, json.JSONDecoder().raw_decode
+_read = json.JSONDecoder().raw_decode
 
 
-class Event(collections.namedtuple("Event", ["name", "data"])):
-    """One event of a run: its name and its members."""
+class Event(collections.abc.Sequence):
+    """One event of a run, as the pair of its name and its members. ``data`` is parsed when it is first read."""
 
-    __slots__ = ()
-    name: str
-    data: dict
+    __slots__ = ("name", "_data")
+    __match_args__ = ("name", "data")
+
+    def __init__(self, name, data):
+        self.name, self._data = name, data
+
+    @property
+    def data(self):
+        data = self._data
+        if isinstance(data, str):  # the JSON, as the library wrote it
+            data = self._data = _read(data)[0]
+        return data
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return (self.name, self.data)[index]
+
+    def __iter__(self):
+        return iter((self.name, self.data))
+
+    def __eq__(self, other):
+        return tuple(self) == tuple(other) if isinstance(other, (Event, tuple)) else NotImplemented
+
+    def __repr__(self):
+        return f"Event(name={self.name!r}, data={self.data!r})"
 
 
 class Frames:
@@ -32,9 +57,7 @@ class Frames:
 
     def of(self, batch):
         frames, end, self._rest = (self._rest + batch).rpartition(b"\n\n")
-        # The constructor of a named tuple is a function of Python, which this goes around.
-        for name, data in EVENT.findall(frames.decode()):
-            yield _made(Event, (name, _read(data)[0]))
+        return itertools.starmap(Event, EVENT.findall(frames.decode()))
 
 
 class Events:

@@ -31,22 +31,27 @@ class TestEngine < StudioTest
   end
 
   def test_an_event_that_was_not_read_is_frozen_written_and_copied_whole
-    require "active_support"
-    require "active_support/json"
     require "yaml"
     fresh = -> { studio.run(workflow: "refund", message: "x").first }
     whole = ->(event) { assert_equal ["thread", "1"], [event.name, event.id]; assert event.data["workflow_id"] }
     [:freeze, :dup, :clone, Ractor.method(:make_shareable), ->(it) { Marshal.load(Marshal.dump(it)) },
      ->(it) { YAML.load(YAML.dump(it), permitted_classes: [WfStudio::Event]) }].each { |how| whole.call(how.to_proc.call(fresh.call)) }
-    written = JSON.parse(fresh.call.to_json)
-    assert_equal %w[name data id], written.keys
-    assert written["data"]["trace_id"]
     refute_match(/frame/, YAML.dump(fresh.call))
     event = fresh.call
     assert_equal [event["trace_id"], nil], [event.dig(:data, "trace_id"), event.dig("none", "deeper")]
     assert_includes fresh.call.to_s, "trace_id"
     one, other = [1, 1.0].map { |number| WfStudio::Event.new("x", { "n" => number }, "1") }
     assert_equal [true, false], [one == other, one.eql?(other)]
+  end
+
+  # In a process of its own: Active Support changes how all of a program is written as JSON, and makes NaN null.
+  def test_active_support_writes_an_event_that_was_not_read_whole
+    written, = program(<<~'RUBY')
+      require "active_support"
+      require "active_support/json"
+      WfStudio::Event.each_in(%(id: 1\nevent: thread\ndata: {"trace_id":"t"}\n\n)) { |event| puts event.to_json }
+    RUBY
+    assert_equal({ "name" => "thread", "data" => { "trace_id" => "t" }, "id" => "1" }, JSON.parse(written))
   end
 
   def test_errors_carry_code_status_and_problem

@@ -163,6 +163,10 @@ class TestMount < StudioTest
     studio.answer("secret.get") { { value: "there" } }
     get("/studio/api/agents")
     assert_equal 5, begun
+    get("/studio/%61pi/agents")
+    assert_equal 6, begun
+    assert_equal "200", get("/studio/agents").code
+    assert_equal 6, begun
   end
 
   def test_whoever_waits_for_the_gate_can_be_interrupted_and_hears_of_the_end

@@ -1,6 +1,6 @@
 /** Owns an answer of the studio to an HTTP request: its head at once, its body as it comes. */
 
-import type { Stream } from '../engine.js';
+import type { Leaving, Stream } from '../engine.js';
 import { StudioError } from '../errors.js';
 import { CODES } from '../generated.js';
 import { text } from '../native.js';
@@ -41,7 +41,7 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
   constructor(
     head: Head,
     rest: Stream | string,
-    readonly signal?: AbortSignal,
+    readonly signal?: Leaving,
   ) {
     this.status = head.status;
     this.headers = head.headers;
@@ -51,7 +51,7 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
   }
 
   /** Waits for the head. When the signal is aborted the request is given up, also later. */
-  static async of(stream: Stream, signal?: AbortSignal): Promise<HttpAnswer> {
+  static async of(stream: Stream, signal?: Leaving): Promise<HttpAnswer> {
     stream.follow(signal);
     const piece = await stream.next();
     signal?.throwIfAborted();

@@ -1,5 +1,6 @@
 /** Owns what all mounts share: what the application says about a request, how large a body may be, refusals as problem documents. */
 
+import type { Leaving } from '../engine.js';
 import { StudioError } from '../errors.js';
 import { CODES } from '../generated.js';
 import type { Studio } from '../studio.js';
@@ -51,7 +52,7 @@ export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<Ht
 export type Body = (limit: number) => Promise<Uint8Array | undefined>;
 
 /** Asks the studio. What it refuses is an answer too. */
-export async function exchange(studio: Studio, head: HttpRequest, body: Body | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+export async function exchange(studio: Studio, head: HttpRequest, body: Body | undefined, signal: Leaving): Promise<HttpAnswer> {
   try {
     if (body === undefined) return await studio.http(head, { signal });
     const first = await studio.http({ ...head, expect: '100-continue' }, { signal });

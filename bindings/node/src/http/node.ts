@@ -1,6 +1,7 @@
 /** Owns the studio's routes for `node:http`, also below Connect, Express, Koa, Fastify and Nest, which hand their requests on. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Leaving } from '../engine.js';
 import type { Studio } from '../studio.js';
 import { type HttpAnswer, type HttpRequest, problem } from './answer.js';
 import { type Body, BodyConsumed, type Marks, exchange, fromWire, marked, ours, toWire } from './exchange.js';
@@ -26,7 +27,7 @@ export async function answer<R = NodeRequest>(
   response: ServerResponse,
   asked = request as R,
 ): Promise<void> {
-  const gone = new AbortController();
+  const gone = new Gone();
   const left = () => gone.abort();
   response.once('close', left);
   let told: HttpAnswer | undefined;
@@ -34,10 +35,10 @@ export async function answer<R = NodeRequest>(
   if (response.destroyed || request.stream?.destroyed) left();
   try {
     const head = { ...headOf(request), ...(await marked(marks, asked)) };
-    told = await exchange(studio, head, bodyOf(request), gone.signal).catch(misplaced);
+    told = await exchange(studio, head, bodyOf(request), gone).catch(misplaced);
     await send(told, request, response);
   } catch (failed) {
-    if (gone.signal.aborted) return;
+    if (gone.aborted) return;
     if (!response.headersSent) throw failed;
     // Part of the body was sent: only a broken connection says that the rest is missing.
     response.destroy();
@@ -45,6 +46,30 @@ export async function answer<R = NodeRequest>(
     response.off('close', left);
     // Also where the application has ended the response meanwhile, and where sending failed.
     told?.close();
+  }
+}
+
+/** Whether the client has left, for one stream at a time; cheaper than an `AbortController`. */
+class Gone implements Leaving {
+  aborted = false;
+  #told: (() => void) | undefined;
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.#told?.();
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw new Error('the client left');
+  }
+
+  addEventListener(_type: 'abort', told: () => void): void {
+    this.#told = told;
+  }
+
+  removeEventListener(): void {
+    this.#told = undefined;
   }
 }
 

@@ -74,7 +74,7 @@ module WfStudio
     # fibres need it, or the application may be asked meanwhile, as about a gate that is nil: that can take seconds, in which nothing would end this
     # thread.
     def http(head, body = nil)
-      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && !head[:gate].nil? && !core.answers?(HostOps::SECRET_GET)
+      here = READS.include?(head[:method]) && body.nil? && Fiber.scheduler.nil? && !head[:gate].nil? && !asks_for_secrets?(head[:path])
       return core.http(JSON.generate(head)) if here
 
       core.start(Ops::HTTP, JSON.generate(head), body)
@@ -121,6 +121,11 @@ module WfStudio
     end
 
     private
+
+    # Pages and their files need no secret.
+    def asks_for_secrets?(path)
+      path.to_s.match?(%r{%|/api/}) && core.answers?(HostOps::SECRET_GET)
+    end
 
     # The engine of this process, with everything declared.
     def core
