@@ -1,1 +1,0 @@
-export{t as default}from"./lists-BsY67-di.js";

@@ -1,1 +1,0 @@
-export{r as default}from"./lists-BsY67-di.js";

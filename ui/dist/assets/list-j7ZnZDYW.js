@@ -1,0 +1,1 @@
+export{n as default}from"./lists-Bd88gnXd.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./lists-BsY67-di.js";

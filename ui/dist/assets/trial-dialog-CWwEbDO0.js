@@ -1,1 +1,0 @@
-export{t as default}from"./panels-BZB_wZyl.js";
