@@ -113,7 +113,8 @@ impl Events {
     /// # Errors
     /// The event is over the limit.
     pub fn rest(&mut self) -> Result<Option<ServerEvent>, TooLong> {
-        let lines = std::mem::replace(&mut self.lines, Lines::new(self.lines.limit));
+        let limit = self.lines.limit;
+        let lines = std::mem::replace(&mut self.lines, Lines::new(limit));
         if let Some(line) = lines.rest() {
             self.field(line)?;
         }
