@@ -197,14 +197,18 @@ class TestMount < StudioTest
     close = native.method(:studio_stream_close)
     filled = native.method(:filled)
     native.define_singleton_method(:studio_stream_close) { |handle| closed << handle; close.call(handle) }
+    interrupted = %i[studio_http studio_stream_next_batch]
     native.define_singleton_method(:filled) do |function, *arguments|
-      filled.call(function, *arguments).tap { raise Timeout::Error if %i[studio_http studio_stream_next_batch].include?(function) }
+      filled.call(function, *arguments).tap { raise Timeout::Error if interrupted.include?(function) }
     end
     head = { method: "GET", path: "/studio/workflows/runs/#{trace}/events/stream", headers: [], user: USER, gate: true }
     assert_raises(Timeout::Error) { studio.http(head) }
     assert_equal 1, closed.size
     assert_raises(Timeout::Error) { core.start("http", JSON.generate(head)).head }
     assert_equal 2, closed.size
+    interrupted = %i[studio_start]
+    assert_raises(Timeout::Error) { core.start("http", JSON.generate(head)) }
+    assert_equal 3, closed.size
   ensure
     native.define_singleton_method(:studio_stream_close, close) if close
     native.define_singleton_method(:filled, filled) if filled

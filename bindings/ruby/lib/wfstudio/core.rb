@@ -107,21 +107,12 @@ module WfStudio
 
     # Begins an operation; what it answers is to be read.
     def start(operation, request, body = nil)
-      wait_for_news
-      handle = Native.opened(:studio_start, @engine, operation, *Native.lent(request), *Native.lent(body))
-      Stream.new(self, handle)
+      streamed(:studio_start, operation, *Native.lent(request), *Native.lent(body))
     end
 
     # Has a request answered on this thread, as far as that goes: no other has to be woken. A body that is text comes with the head.
     def http(request)
-      wait_for_news
-      handle = FFI::MemoryPointer.new(:uint64)
-      code, head = Native.filled(:studio_http, @engine, *Native.lent(request), nil, 0, handle)
-      raise Error.of(code, head) if code.negative?
-
-      stream = Stream.new(self, handle.read_uint64, head)
-    ensure # a thread may be interrupted as soon as the answer is there
-      Native.studio_stream_close(handle.read_uint64) if stream.nil? && handle&.read_uint64&.positive?
+      streamed(:studio_http, *Native.lent(request), nil, 0)
     end
 
     # Whether a host of this engine answers an operation.
@@ -156,6 +147,18 @@ module WfStudio
     end
 
     private
+
+    # What a function answers that gives a stream, a head, or both.
+    def streamed(function, *arguments)
+      wait_for_news
+      handle = FFI::MemoryPointer.new(:uint64)
+      code, head = Native.filled(function, @engine, *arguments, handle)
+      raise Error.of(code, head) if code.negative?
+
+      stream = Stream.new(self, handle.read_uint64, head)
+    ensure # a thread may be interrupted as soon as the answer is there
+      Native.studio_stream_close(handle.read_uint64) if stream.nil? && handle&.read_uint64&.positive?
+    end
 
     def wait_for_news
       return if @waiter
