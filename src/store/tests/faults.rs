@@ -46,7 +46,9 @@ fn the_log_of_an_earlier_version_goes_on() {
              INSERT INTO earlier (key, at, lane, body, hash) SELECT key, at, lane, body, hash FROM studio_log;
              DROP TABLE studio_log; ALTER TABLE earlier RENAME TO studio_log;
              DROP TABLE studio_files_to_remove; DROP INDEX studio_threads_age; DROP INDEX studio_runs_busy;
-             DROP INDEX studio_messages_shown; DROP INDEX studio_messages_id; DELETE FROM studio_meta WHERE key = 'schema';
+             DROP INDEX studio_messages_shown; DROP INDEX studio_messages_id;
+             DROP INDEX studio_messages_memory; DROP INDEX studio_messages_summaries;
+             CREATE INDEX studio_messages_thread ON studio_messages (tenant, thread, history); DELETE FROM studio_meta WHERE key = 'schema';
              ALTER TABLE studio_passages DROP COLUMN page; ALTER TABLE studio_passages DROP COLUMN heading; ALTER TABLE studio_passages DROP COLUMN sheet;
              ALTER TABLE studio_editions DROP COLUMN language; DROP TABLE studio_passage_terms;
              CREATE VIEW report AS SELECT at, body FROM studio_log;
