@@ -133,13 +133,13 @@ final class Studio
     }
 
     /**
-     * True where nothing is asked of the application: a page or a file of the pages, whose gate was asked.
+     * True where nothing is asked of the application: a page or a file of the pages, whose gate was asked. A stream may bring calls, whatever its prefix.
      *
      * @param array<string, mixed> $head
      */
     private static function isPage(array $head): bool
     {
-        return in_array($head['method'] ?? '', ['GET', 'HEAD'], true) && isset($head['gate']) && preg_match('~%|/api/~', $head['path'] ?? '%') === 0;
+        return in_array($head['method'] ?? '', ['GET', 'HEAD'], true) && isset($head['gate']) && preg_match('~%|/api/|/stream/~', $head['path'] ?? '%') === 0;
     }
 
     /** @return list<string> where requests of the studio begin, such as `/studio` */

@@ -81,13 +81,13 @@ final class EngineTest extends TestCase
     }
 
     /** @dataProvider requests */
-    public function testAPageIsAnsweredAtOnce(bool $atOnce, string $path, array $more = []): void
+    public function testAPageIsAnsweredAtOnce(bool $atOnce, string $path, array $more = [], int $status = 200): void
     {
         $this->studio->call('health');
         $stream = $this->studio->http(['method' => 'GET', 'path' => $path, 'query' => '', 'headers' => [['host', 'localhost']], ...$more]);
         self::assertSame($atOnce, array_column((new ReflectionProperty($stream, 'kept'))->getValue($stream), 0) === [Abi::HEAD, Abi::OK, Abi::END]);
         $head = $stream->head();
-        self::assertSame(200, $head['status']);
+        self::assertSame($status, $head['status']);
         self::assertArrayNotHasKey('body', $head);
         $body = '';
         while (($piece = $stream->read()) !== null) {
@@ -103,6 +103,7 @@ final class EngineTest extends TestCase
         return [
             'a page' => [true, '/studio/workflows', $gate],
             'data' => [false, '/studio/api/workflows', $gate],
+            'a stream below another prefix' => [false, '/export/agents/none/stream/vercel/none/stream', $gate, 404],
             'a page whose gate may be asked' => [false, '/studio/workflows'],
         ];
     }
