@@ -39,13 +39,13 @@ def cost(host, tap):
         if "native" in host.without:
             tap.skip("cost: an event in the loop of the language", host.without["native"])
         else:
-            bounded(tap, "cost: an event in the loop of the language", statistics.median(event(process) for _ in range(ROUNDS)), "µs", EVENT_US)
+            bounded(tap, "cost: an event in the loop of the language", warm(lambda: event(process)), "µs", EVENT_US)
         asked = {
             "cost: a request through the mount, above one of the application's own": SMALL,
             "cost: a large answer through the mount, above one of the application's own": LARGE,
         }
         for name, path in asked.items():
-            bounded(tap, name, statistics.median(request(process, path) for _ in range(ROUNDS)), "µs", REQUEST_US)
+            bounded(tap, name, warm(lambda: request(process, path)), "µs", REQUEST_US)
     finally:
         process.close()
     name = "cost: the import of the package"
@@ -55,6 +55,12 @@ def cost(host, tap):
         bounded(tap, name, package - bare, "ms", IMPORT_MS)
     else:
         tap.skip(name, "the language compiles it in, or its runtime takes longer to begin than the package")
+
+
+def warm(measured):
+    """The median of some rounds, after one that does not count: in it, runtimes compile and the processes of a server open their engines."""
+    measured()
+    return statistics.median(measured() for _ in range(ROUNDS))
 
 
 def bounded(tap, name, figure, unit, most):

@@ -92,6 +92,8 @@ namespace WfStudio
         /// <summary>Names may come more than once.</summary>
         public List<KeyValuePair<string, string>> Headers { get; } = new List<KeyValuePair<string, string>>();
         internal long BodyLimit { get; }
+        // The body, where all of it came with the head and is sent without waiting for the client.
+        internal byte[] Short { get { return stream == null && first != null && first.Length > 0 && first.Length <= 16 * 1024 ? first : null; } }
 
         /// <summary>The next piece of the body; null at the end.</summary>
         public async Task<byte[]> NextAsync()

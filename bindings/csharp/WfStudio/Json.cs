@@ -42,8 +42,9 @@ namespace WfStudio
             else if (value is DateTime time) Quote(text, time.ToUniversalTime().ToString("o", CultureInfo.InvariantCulture));
             else if (value is char || value is Guid || value is Uri || value is Enum) Quote(text, value.ToString());
             else if (value is IDictionary map) PutMembers(text, Entries(map), depth);
+            else if (value is IList list) PutItems(text, list, depth);
             else if (value is IEnumerable pairs && IsMap(value.GetType())) PutMembers(text, Entries(pairs), depth);
-            else if (value is IEnumerable list) PutItems(text, list, depth);
+            else if (value is IEnumerable items) PutItems(text, items, depth);
             else if (value is IConvertible plain) text.Append(plain.ToString(CultureInfo.InvariantCulture));
             else PutMembers(text, Properties(value), depth);
         }

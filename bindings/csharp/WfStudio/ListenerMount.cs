@@ -38,6 +38,11 @@ namespace WfStudio
                 {
                     to.StatusCode = answer.Status;
                     foreach (var header in answer.Headers) Put(to, header.Key, header.Value);
+                    if (from.HttpMethod != "HEAD" && answer.Short is byte[] body)
+                    {
+                        to.Close(body, false);
+                        return;
+                    }
                     await Body(answer, to, from.HttpMethod == "HEAD").ConfigureAwait(false);
                 }
                 to.Close();

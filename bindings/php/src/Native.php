@@ -49,6 +49,19 @@ final class Native
     }
 
     /**
+     * Has a request answered on this thread, as far as that goes: the handle of what follows, or 0, and the head. A body that is text comes with the head.
+     *
+     * @return array{int, string}
+     */
+    public static function http(int $engine, string $head): array
+    {
+        $out = self::library()->new('uint64_t');
+        [$code, $bytes] = self::filled('studio_http', $engine, $head, strlen($head), null, 0, \FFI::addr($out));
+        self::check($code, $bytes);
+        return [$out->cdata, $bytes];
+    }
+
+    /**
      * What a stream has, in whole events.
      *
      * @return array{int, string}

@@ -19,7 +19,26 @@ final class Stream extends Calls
     public function __construct(int $engine, Host $host, private readonly int $handle)
     {
         parent::__construct($engine, $host);
-        self::$open[$handle] = true;
+        if ($handle !== 0) {
+            self::$open[$handle] = true;
+        }
+    }
+
+    /** An answer whose head is there; without a handle, all of it is. */
+    public static function answered(int $engine, Host $host, int $handle, string $head): self
+    {
+        $stream = new self($engine, $host, $handle);
+        $told = json_decode($head, true, 512, JSON_THROW_ON_ERROR);
+        $text = $told['body'] ?? '';
+        unset($told['body']);
+        $stream->kept[] = [Abi::HEAD, json_encode($told, JSON_THROW_ON_ERROR)];
+        if ($text !== '') {
+            $stream->kept[] = [Abi::OK, $text];
+        }
+        if ($handle === 0) {
+            $stream->kept[] = [Abi::END, ''];
+        }
+        return $stream;
     }
 
     public function __destruct()
@@ -97,8 +116,10 @@ final class Stream extends Calls
     {
         if (!$this->ended) {
             $this->ended = true;
-            unset(self::$open[$this->handle]);
-            Native::leave($this->handle);
+            if ($this->handle !== 0) {
+                unset(self::$open[$this->handle]);
+                Native::leave($this->handle);
+            }
         }
     }
 

@@ -125,7 +125,21 @@ final class Studio
      */
     public function http(array $head, string $body = ''): Stream
     {
-        return $this->start(Abi::OP_HTTP, $head, $body);
+        if ($body !== '' || !self::isPage($head)) {
+            return $this->start(Abi::OP_HTTP, $head, $body);
+        }
+        $engine = $this->engine();
+        return Stream::answered($engine, $this->host, ...Native::http($engine, self::text($head)));
+    }
+
+    /**
+     * True where nothing is asked of the application: a page or a file of the pages, whose gate was asked. A stream may bring calls, whatever its prefix.
+     *
+     * @param array<string, mixed> $head
+     */
+    private static function isPage(array $head): bool
+    {
+        return in_array($head['method'] ?? '', ['GET', 'HEAD'], true) && isset($head['gate']) && preg_match('~%|/api/|/stream/~', $head['path'] ?? '%') === 0;
     }
 
     /** @return list<string> where requests of the studio begin, such as `/studio` */
@@ -185,9 +199,15 @@ final class Studio
     /** @param array<string, mixed> $request */
     private function start(string $operation, array $request, string $body = ''): Stream
     {
-        $text = json_encode($request + ['host_calls' => 'inline'], JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION | JSON_UNESCAPED_SLASHES);
+        $text = self::text($request + ['host_calls' => 'inline']);
         $engine = $this->engine();
         return new Stream($engine, $this->host, Native::start($engine, $operation, $text, $body));
+    }
+
+    /** @param array<string, mixed> $request */
+    private static function text(array $request): string
+    {
+        return json_encode($request, JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION | JSON_UNESCAPED_SLASHES);
     }
 
     /** The engine of this process, with everything declared; a forked child makes another. */

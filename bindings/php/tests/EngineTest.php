@@ -80,6 +80,34 @@ final class EngineTest extends TestCase
         return [$code, implode("\n", $lines)];
     }
 
+    /** @dataProvider requests */
+    public function testAPageIsAnsweredAtOnce(bool $atOnce, string $path, array $more = [], int $status = 200): void
+    {
+        $this->studio->call('health');
+        $stream = $this->studio->http(['method' => 'GET', 'path' => $path, 'query' => '', 'headers' => [['host', 'localhost']], ...$more]);
+        self::assertSame($atOnce, array_column((new ReflectionProperty($stream, 'kept'))->getValue($stream), 0) === [Abi::HEAD, Abi::OK, Abi::END]);
+        $head = $stream->head();
+        self::assertSame($status, $head['status']);
+        self::assertArrayNotHasKey('body', $head);
+        $body = '';
+        while (($piece = $stream->read()) !== null) {
+            $body .= $piece[1];
+        }
+        self::assertMatchesRegularExpression('~^(<!doctype html>|{)~', $body);
+        $stream->close();
+    }
+
+    public static function requests(): array
+    {
+        $gate = ['gate' => true];
+        return [
+            'a page' => [true, '/studio/workflows', $gate],
+            'data' => [false, '/studio/api/workflows', $gate],
+            'a stream below another prefix' => [false, '/export/agents/none/stream/vercel/none/stream', $gate, 404],
+            'a page whose gate may be asked' => [false, '/studio/workflows'],
+        ];
+    }
+
     public function testARunWaitsForApprovalAndItsToolRunsOnce(): void
     {
         $asked = $this->asked();
