@@ -365,8 +365,10 @@ async fn a_question_that_is_cut_while_it_waits_for_room_costs_nothing() {
     for node in [rag.as_str(), "tool_1{tool_ref: \"tool:find\", parameters: {query: cats}, timeout_ms: 100}"] {
         let graph = wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
         let workflow = bench.workflow(graph).await;
-        let run = super::run(&bench, &workflow).await;
-        let usage = used(&bench, &run).await;
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        bench.events_text(&started).await;
+        until("the end of all runs but the first", async || bench.studio.world().at_work() == 1).await;
+        let usage = used(&bench, &started.run.to_string()).await;
         assert_eq!((&usage["status"], cost_of(&usage)), (&json!("failed"), (0, "0.000000", false)), "{node}: {usage}");
     }
     assert_eq!(server.calls(), before + 1, "nothing else was asked");
