@@ -74,7 +74,7 @@ pub(super) fn binary(frames: &[Vec<u8>]) -> Canned {
 
 /// The way to a base URL with the credential `key` and short time limits.
 pub(super) fn wire(base_url: &str) -> Wire {
-    let (first_byte, idle) = (Duration::from_millis(400), Duration::from_millis(200));
+    let (first_byte, idle) = (Duration::from_millis(1500), Duration::from_millis(200));
     let time_limits = TimeLimits { first_byte, idle, total: Duration::from_secs(60), answer_bytes: 8 << 20, retries: 2 };
     let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
     Wire { base_url: base_url.into(), credential: Some(Secret("key".into())), headers: Vec::new(), options: serde_json::Map::new(), time_limits, until: time_limits.until(), outbound, gate: super::limits::Gate::open(), key: Some(0) }

@@ -232,7 +232,7 @@ async fn a_broken_stream_is_a_protocol_failure() {
         true,
         expect![[r#"
 
-        provider_timeout: the provider sent nothing within 400 ms None"#]],
+        provider_timeout: the provider sent nothing within 1500 ms None"#]],
     )
     .await;
     let error = format!("{begin}data: {}\n\n", json!({"error": {"code": 429, "message": "too fast"}}));
