@@ -155,6 +155,9 @@ async fn a_run_that_its_owner_is_leaving_keeps_to_its_working_time() {
     let own = Bench::open(folder.path(), json!({"timeouts": {"run_seconds": 1}}));
     let workflow = own.workflow("slow", single("tool", json!({"tool_ref": "host:slow_pay"}))).await;
     let run = own.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+    while marks(&own.effects).is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     own.studio.let_go(CancellationToken::new()).await;
     let next = Bench::open(folder.path(), json!({}));
     let row = next.row(&run).await;
