@@ -17,7 +17,7 @@ const SHELL = new RegExp(
 /** What only lists and forms use stays with them. */
 const COMMON = new RegExp(
   [
-    'src/(parts/(?!definition|form-session|conflict|range|listing|sparkline|miniature)|run/|api/|shell/)',
+    'src/(parts/(?!definition|form-session|conflict|range|listing|miniature)|run/|api/|shell/)',
     'bindings/client/src/',
     'src/pages/agents/tabs[.]',
     'lucide-react/dist/esm/icons',

@@ -37,7 +37,7 @@ export function openTrials(workflow: string): void {
 export function followTrials(): () => void {
   const hear = (event: StorageEvent): void => {
     const { workflow } = useTrials.getState();
-    if (workflow && (event.key === null || event.key === key(workflow))) openTrials(workflow);
+    if (event.key === key(workflow)) openTrials(workflow);
   };
   window.addEventListener('storage', hear);
   return () => window.removeEventListener('storage', hear);
@@ -61,8 +61,11 @@ export function toggleBreak(id: string): boolean {
   return on;
 }
 export const pin = (id: string, value: unknown): void => keep({ pins: { ...useTrials.getState().pins, [id]: value } });
-export const unpin = (id: string): void =>
-  keep({ pins: Object.fromEntries(Object.entries(useTrials.getState().pins).filter(([k]) => k !== id)) });
+export function unpin(id: string): void {
+  const pins = { ...useTrials.getState().pins };
+  delete pins[id];
+  keep({ pins });
+}
 export const clearTrials = (): void => keep({ breaks: [], pins: {} });
 
 const WRITERS = new Set(['agent', 'llm', 'rag', 'tool', 'mcp', 'human']);
@@ -73,7 +76,7 @@ export const canRunAlone = (node: GraphNode, graph: Graph): boolean => canPin(no
 /** The trial of a run of this graph: only what it still has. */
 export function trialFor(graph: Graph, { breaks, pins }: Pick<Trials, 'breaks' | 'pins'>): Trial | undefined {
   const stops = breaks.filter((id) => graph.nodes.some((n) => n.id === id && canBreak(n, graph)));
-  const fixed = Object.fromEntries(Object.entries(pins).filter(([id]) => graph.nodes.some((n) => n.id === id && canPin(n, graph))));
-  if (stops.length === 0 && Object.keys(fixed).length === 0) return undefined;
-  return { ...(stops.length ? { break_before: stops } : {}), ...(Object.keys(fixed).length ? { pins: fixed } : {}) };
+  const fixed = Object.entries(pins).filter(([id]) => graph.nodes.some((n) => n.id === id && canPin(n, graph)));
+  if (!stops.length && !fixed.length) return undefined;
+  return { ...(stops.length ? { break_before: stops } : {}), ...(fixed.length ? { pins: Object.fromEntries(fixed) } : {}) };
 }

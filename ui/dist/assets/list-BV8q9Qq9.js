@@ -1,0 +1,1 @@
+export{r as default}from"./lists-DFC3ICqQ.js";

@@ -1,0 +1,1 @@
+export{n as default}from"./lists-DFC3ICqQ.js";

@@ -1,0 +1,1 @@
+export{i as default}from"./lists-DFC3ICqQ.js";

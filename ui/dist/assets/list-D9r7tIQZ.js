@@ -1,0 +1,1 @@
+export{t as default}from"./lists-DFC3ICqQ.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./lists-Bd88gnXd.js";
