@@ -28,6 +28,9 @@ use target::{Language, Target};
 pub use install::{Installed, Preset, install, write as write_file};
 pub use piece::{Content, End, Piece, RunFacts, TOOL_ERROR, Work, root_id, span_id};
 
+/// What the tasks have to count what they did not send.
+const COUNTING: Duration = Duration::from_millis(500);
+
 /// Everything that is sent to other systems. Without any system it costs nothing.
 pub struct Observer {
     targets: Vec<Arc<Target>>,
@@ -93,8 +96,13 @@ impl Observer {
 
     /// Sends what waits, for at most so long; what is left then is counted as dropped.
     pub async fn close(&self, limit: Duration) {
-        let _ended_by_force = tokio::time::timeout(limit, join_all(self.all().map(|target| target.finish()))).await;
+        let finish = || join_all(self.all().map(|target| target.finish()));
+        let finished = tokio::time::timeout(limit, finish()).await;
         self.all().for_each(|target| target.end());
+        if finished.is_err() {
+            // Each task gives up its request now and counts it.
+            let _counted = tokio::time::timeout(COUNTING, finish()).await;
+        }
     }
 
     /// For each configured system: why nothing can be sent to it, as far as that is known without a request.
