@@ -1,4 +1,4 @@
-//! Owns the install of a template: missing agents and a new workflow.
+//! Owns the request to install a template: the agents and the workflow that it needs. `save_with_agents` reuses, creates and stores them.
 
 use serde_json::{Map, Value};
 
