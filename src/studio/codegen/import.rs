@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::flags::CodeAction;
 use super::import_problems::Spot;
@@ -10,7 +10,7 @@ use super::incoming::Incoming;
 use super::super::definition_writes::{Origin, Writer};
 use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::model::ids::is_slug;
 use crate::store::upkeep::request_keys::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
@@ -20,19 +20,6 @@ use crate::studio::definitions::{self, slugs, tools};
 
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
-
-/// Problems of the definition get its position in the source; missing agents are reported unchanged.
-fn at_spot(spot: &Spot, error: Error) -> Error {
-    let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect() };
-    let fields = error.members.get("errors").and_then(Value::as_object);
-    let missing = fields.is_some_and(|fields| fields.contains_key("agents"));
-    let is_ours = matches!(error.kind, Kind::GraphInvalid) || (error.kind == Kind::ValidationFailed && !missing);
-    if !is_ours {
-        return error;
-    }
-    let messages: Vec<String> = fields.into_iter().flat_map(Map::values).flat_map(texts).collect();
-    spot.invalid(messages)
-}
 
 /// The slug that the definition asks for.
 fn slug_of(incoming: &Incoming) -> Result<Option<String>> {
@@ -116,10 +103,10 @@ impl Studio {
             ClassKind::Tool => Some(Resource::Tool),
             ClassKind::Agent => alone.then_some(Resource::Agent),
         };
-        let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| at_spot(&incoming.spot, error))? } else { None };
+        let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| incoming.spot.of_definition(error))? } else { None };
         let wanted = resource.map(|resource| Wanted { resource, id: self.world().clock.id(), body: incoming.body(), slug, origin: origin() });
         let installation = Installation { writer, needed, wanted, key };
-        self.install(installation).await.map_err(|error| at_spot(&incoming.spot, error))
+        self.install(installation).await.map_err(|error| incoming.spot.of_definition(error))
     }
 
     /// Whether the agent of that slug is a class of the application: nobody can write it, so that an import copies it.
