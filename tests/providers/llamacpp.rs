@@ -35,12 +35,21 @@ async fn each(question: &str, hold: impl AsyncFn(Peer, Talk)) {
 #[ignore = "needs a running program: scripts/test-providers.sh"]
 async fn a_question_is_answered_with_a_usage_report() {
     each("Say something", async |peer, mut talk| {
-        let reply = talk.ask().await;
-        assert!(!reply.message.content.is_empty(), "{}", peer.0);
-        let tokens = reply.tokens.expect("a report");
-        assert!(tokens.prompt > 10 || startless(peer, &talk, tokens), "{}: {tokens:?}", peer.0);
-        assert!((1..=12).contains(&tokens.completion), "{}: {tokens:?}", peer.0);
-        assert!(tokens.completion < 12 || reply.finish == Finish::Length || peer.0 == "openai-responses", "{}: {:?}", peer.0, reply.finish);
+        let mut cut = false;
+        // Random weights may end an answer with exactly its last token, but not three times in a row.
+        for _ in 0..3 {
+            let reply = talk.ask().await;
+            assert!(!reply.message.content.is_empty(), "{}", peer.0);
+            let tokens = reply.tokens.expect("a report");
+            assert!(tokens.prompt > 10 || startless(peer, &talk, tokens), "{}: {tokens:?}", peer.0);
+            assert!((1..=12).contains(&tokens.completion), "{}: {tokens:?}", peer.0);
+            cut = tokens.completion < 12 || reply.finish == Finish::Length || peer.0 == "openai-responses";
+            if cut {
+                break;
+            }
+            talk.request.messages.pop();
+        }
+        assert!(cut, "{}: twelve tokens, and not `length`", peer.0);
     })
     .await;
 }
