@@ -78,7 +78,7 @@ say "a server that dies"
 suite --test crash -- --ignored server::
 say "the Rust suites, but for what has no database"
 suite --lib -- --skip providers:: --skip model:: --skip config::
-suite --test it --test crash -- --skip tidy::
+suite --test it --test crash -- --skip tidy:: --skip caches:: --skip codegen::round_trips --skip knowledge::pdf --skip mcp::program
 say "forks"
 STUDIO_FEATURES=$features scripts/test-library.sh
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
