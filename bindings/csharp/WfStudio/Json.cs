@@ -1,6 +1,7 @@
 // Owns the JSON of the C# side: objects to text and text to objects, without a library, so that Mono and .NET read the same.
 using System;
 using System.Collections;
+using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Reflection;
@@ -42,9 +43,8 @@ namespace WfStudio
             else if (value is DateTime time) Quote(text, time.ToUniversalTime().ToString("o", CultureInfo.InvariantCulture));
             else if (value is char || value is Guid || value is Uri || value is Enum) Quote(text, value.ToString());
             else if (value is IDictionary map) PutMembers(text, Entries(map), depth);
-            else if (value is IList list) PutItems(text, list, depth);
             else if (value is IEnumerable pairs && IsMap(value.GetType())) PutMembers(text, Entries(pairs), depth);
-            else if (value is IEnumerable items) PutItems(text, items, depth);
+            else if (value is IEnumerable list) PutItems(text, list, depth);
             else if (value is IConvertible plain) text.Append(plain.ToString(CultureInfo.InvariantCulture));
             else PutMembers(text, Properties(value), depth);
         }
@@ -72,7 +72,12 @@ namespace WfStudio
             }
         }
 
-        static bool IsMap(Type type)
+        static readonly ConcurrentDictionary<Type, bool> Maps = new ConcurrentDictionary<Type, bool>();
+
+        // A type is asked once: that takes long, also for the types of lists.
+        static bool IsMap(Type type) { return Maps.GetOrAdd(type, HasMembers); }
+
+        static bool HasMembers(Type type)
         {
             return Array.Exists(type.GetInterfaces(), one => one.IsGenericType && (one.GetGenericTypeDefinition() == typeof(IDictionary<,>) || one.GetGenericTypeDefinition() == typeof(IReadOnlyDictionary<,>)));
         }

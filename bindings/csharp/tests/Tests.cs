@@ -57,6 +57,7 @@ static class Tests
         open["id"] = ulong.MaxValue;
         Check(Json.Write(open) == "{\"id\":18446744073709551615}", "an object that grows: " + Json.Write(open));
         Check(Json.Write(Json.Read(Json.Write(open))) == Json.Write(open), "a large number");
+        Check(Json.Write(new Listed { ["id"] = 7 }) == "{\"id\":7}", "a dictionary that is a list too: " + Json.Write(new Listed { ["id"] = 7 }));
         foreach (var wrong in new[] { "", "{", "[1,]", "{\"a\"}", "tru", "\"\\x\"", "1 2", new string('[', 999) })
         {
             var refused = false;
@@ -71,6 +72,20 @@ static class Tests
             catch (ArgumentException) { refused = true; }
             Check(refused, "no JSON");
         }
+    }
+
+    // As the objects of some JSON libraries are.
+    sealed class Listed : System.Collections.ArrayList, IReadOnlyDictionary<string, object>
+    {
+        readonly Map map = new Map();
+        public object this[string key] { get { return map[key]; } set { map[key] = value; } }
+        IEnumerable<string> IReadOnlyDictionary<string, object>.Keys { get { return map.Keys; } }
+        IEnumerable<object> IReadOnlyDictionary<string, object>.Values { get { return map.Values; } }
+        int IReadOnlyCollection<KeyValuePair<string, object>>.Count { get { return map.Count; } }
+        public bool ContainsKey(string key) { return map.ContainsKey(key); }
+        public bool TryGetValue(string key, out object value) { return map.TryGetValue(key, out value); }
+        IEnumerator<KeyValuePair<string, object>> IEnumerable<KeyValuePair<string, object>>.GetEnumerator() { return map.GetEnumerator(); }
+        public override System.Collections.IEnumerator GetEnumerator() { return map.GetEnumerator(); }
     }
 
     static object Loop()

@@ -368,6 +368,25 @@ test('an answer that comes when the application has ended its own', async (t) =>
   await closed.opened;
 });
 
+test('an answer that comes while the application sends its own', async (t) => {
+  const [begun, closed] = [gate(), gate()];
+  const stream = { now: () => null, next: async () => ({ bytes: Buffer.from('late') }), close: closed.open };
+  const answered = async () => {
+    await begun.opened;
+    return new HttpAnswer({ status: 200, headers: [['content-type', 'text/plain']] }, stream);
+  };
+  const server = http.createServer(async (request, response) => {
+    void answer({ http: answered }, {}, request, response);
+    response.writeHead(503).write('too ', begun.open);
+    await closed.opened;
+    response.end('slow');
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const told = await raw(server.address().port, '/studio');
+  assert.deepEqual([told.status, told.text], [503, 'too slow']);
+});
+
 test('below a path that only the mark says', async (t) => {
   const { studio } = await opened(t);
   const own = (_request, response) => response.end('own');

@@ -139,7 +139,7 @@ final class Studio
      */
     private static function isPage(array $head): bool
     {
-        return in_array($head['method'] ?? '', ['GET', 'HEAD'], true) && isset($head['gate']) && preg_match('~%|/api/|/stream/~', $head['path'] ?? '%') === 0;
+        return in_array($head['method'] ?? '', ['GET', 'HEAD'], true) && isset($head['gate']) && preg_match('~%|/api/|/stream(/|$)~', $head['path'] ?? '%') === 0;
     }
 
     /** @return list<string> where requests of the studio begin, such as `/studio` */

@@ -16,6 +16,7 @@ use Studio\Loader;
 use Studio\Native;
 use Studio\NotFoundError;
 use Studio\Run;
+use Studio\Stream;
 use Studio\Studio;
 use Studio\StudioWorkflow;
 
@@ -45,7 +46,7 @@ final class EngineTest extends TestCase
         mkdir($this->folder);
         $this->library = (string) getenv('WFSTUDIO_LIBRARY');
         $config = json_decode(file_get_contents(self::EXAMPLES . '/refund.config.json'), true);
-        $this->studio = Studio::open(['database' => ['path' => "$this->folder/studio.sqlite"]] + $config);
+        $this->studio = Studio::open(['database' => ['path' => "$this->folder/studio.sqlite"], 'async_runs_enabled' => true] + $config);
         $this->studio->tool('issue_refund', function (string $order_id, int $amount): array {
             $this->refunds[] = [$order_id, $amount];
             return ['order_id' => $order_id, 'refunded' => true];
@@ -103,9 +104,36 @@ final class EngineTest extends TestCase
         return [
             'a page' => [true, '/studio/workflows', $gate],
             'data' => [false, '/studio/api/workflows', $gate],
+            'the events of a run' => [false, '/studio/workflows/runs/none/events/stream', $gate, 404],
             'a stream below another prefix' => [false, '/export/agents/none/stream/vercel/none/stream', $gate, 404],
             'a page whose gate may be asked' => [false, '/studio/workflows'],
         ];
+    }
+
+    public function testWhoeverFollowsAQueuedRunAnswersItsCalls(): void
+    {
+        $ran = false;
+        $this->studio->tool('slow', function () use (&$ran): void {
+            $ran = true;
+        }, inputSchema: ['type' => 'object']);
+        $this->studio->call('workflow.save', json_decode(self::SLOW));
+        $ask = fn (string $method, string $path, string $body = ''): Stream => $this->studio->http(
+            ['method' => $method, 'path' => "/studio/workflows/$path", 'headers' => [['host', 'localhost'], ['content-type', 'application/json']], 'gate' => true],
+            $body,
+        );
+        $queued = $ask('POST', 'slow/run', '{"message":"x"}');
+        self::assertSame(202, $queued->head()['status']);
+        $run = json_decode($queued->read()[1])->trace_id;
+        $queued->close();
+        $tail = $ask('GET', "runs/$run/events/stream");
+        $tail->head();
+        $told = '';
+        $until = microtime(true) + 10;
+        while (($piece = $tail->read(fn (): bool => microtime(true) < $until)) !== null) {
+            $told .= $piece[1];
+        }
+        self::assertTrue($ran);
+        self::assertStringContainsString('event: trace_completed', $told);
     }
 
     public function testARunWaitsForApprovalAndItsToolRunsOnce(): void

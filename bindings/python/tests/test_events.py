@@ -1,6 +1,7 @@
 """Owns proof of what an event is, whether its JSON was read already or not."""
 
 import copy
+import json
 import pickle
 
 import pytest
@@ -31,6 +32,7 @@ def test_an_event_is_a_pair(read):
     name, data = made()
     assert (name, data) == ("token", DATA) and made()[0] == "token" and made()[-1] == DATA and len(made()) == 2
     assert made() == first() == ("token", DATA) == made() and made() != ("token", {}) and made() != "token"
+    assert json.loads(json.dumps([tuple(made()), made()._asdict()])) == [["token", DATA], {"name": "token", "data": DATA}]
     assert repr(made()) == f"Event(name='token', data={DATA!r})"
     assert pickle.loads(pickle.dumps(made())) == copy.deepcopy(made()) == wfstudio.Event("token", DATA)
     with pytest.raises(TypeError):

@@ -33,6 +33,10 @@ class Event(collections.abc.Sequence):
             data = self._data = _read(data)[0]
         return data
 
+    def _asdict(self):
+        """As of a named tuple, which type checkers take an event for."""
+        return {"name": self.name, "data": self.data}
+
     def __len__(self):
         return 2
 

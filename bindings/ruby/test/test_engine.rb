@@ -54,6 +54,17 @@ class TestEngine < StudioTest
     assert_equal({ "name" => "thread", "data" => { "trace_id" => "t" }, "id" => "1" }, JSON.parse(written))
   end
 
+  def test_a_stream_that_nobody_holds_leaves_nothing
+    studio.call("health")
+    core = studio.send(:core)
+    200.times { core.start("health", "{}") }
+    eventually do
+      GC.start
+      core.start("health", "{}").close
+      core.instance_variable_get(:@mailboxes).size < 100
+    end
+  end
+
   def test_errors_carry_code_status_and_problem
     failed = assert_raises(WfStudio::NotFound) { studio.trace("00000000-0000-7000-8000-000000000000") }
     assert_equal [-2, 404, "not_found"], [failed.code, failed.status, failed.problem["code"]]

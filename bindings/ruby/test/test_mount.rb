@@ -209,7 +209,13 @@ class TestMount < StudioTest
     interrupted = %i[studio_start]
     assert_raises(Timeout::Error) { core.start("http", JSON.generate(head)) }
     assert_equal 3, closed.size
+    made = WfStudio::Stream.method(:new)
+    WfStudio::Stream.define_singleton_method(:new) { |*told| made.call(*told).tap { raise Timeout::Error } }
+    interrupted = []
+    assert_raises(Timeout::Error) { core.start("http", JSON.generate(head)) }
+    assert_empty core.instance_variable_get(:@mailboxes)
   ensure
+    WfStudio::Stream.singleton_class.send(:remove_method, :new) if made
     native.define_singleton_method(:studio_stream_close, close) if close
     native.define_singleton_method(:filled, filled) if filled
   end

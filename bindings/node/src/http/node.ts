@@ -160,6 +160,8 @@ function misplaced(failed: unknown): HttpAnswer {
 }
 
 async function send(told: HttpAnswer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // The application has answered meanwhile, as when a time is over.
+  if (response.headersSent) return;
   response.statusCode = told.status;
   const set = new Set(['vary']);
   for (const [name, value] of told.headers) {

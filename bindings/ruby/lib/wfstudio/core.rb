@@ -48,7 +48,7 @@ module WfStudio
   class Core
     ROOM = 64
 
-    attr_reader :pid
+    attr_reader :pid, :dropped
 
     @opened, @opening = {}, Mutex.new
 
@@ -68,6 +68,7 @@ module WfStudio
       @pid = Process.pid
       @engine = engine
       @mailboxes, @calls, @studios = {}, {}, {}
+      @dropped = Thread::Queue.new # handles of streams that nobody holds any more: their finalizers may take no lock
       @lock = Mutex.new
       @waiter = nil
     end
@@ -132,7 +133,10 @@ module WfStudio
     # Where a stream's reader waits.
     def watch(handle)
       mailbox = Thread::Queue.new
-      @lock.synchronize { @mailboxes ? @mailboxes[handle] = mailbox : mailbox.close }
+      @lock.synchronize do
+        @mailboxes&.delete(@dropped.pop) until @dropped.empty?
+        @mailboxes ? @mailboxes[handle] = mailbox : mailbox.close
+      end
       mailbox
     end
 
@@ -157,7 +161,10 @@ module WfStudio
 
       stream = Stream.new(self, handle.read_uint64, head)
     ensure # a thread may be interrupted as soon as the answer is there
-      Native.studio_stream_close(handle.read_uint64) if stream.nil? && handle&.read_uint64&.positive?
+      if stream.nil? && handle&.read_uint64&.positive?
+        Native.studio_stream_close(handle.read_uint64)
+        unwatch(handle.read_uint64)
+      end
     end
 
     def wait_for_news

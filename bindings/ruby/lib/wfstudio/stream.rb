@@ -12,7 +12,7 @@ module WfStudio
       return if @ended
 
       @mailbox = core.watch(handle)
-      ObjectSpace.define_finalizer(self, Stream.closing(handle))
+      ObjectSpace.define_finalizer(self, Stream.closing(handle, core.dropped))
     end
 
     # The next piece as `[code, bytes]`; nil at the end.
@@ -58,8 +58,11 @@ module WfStudio
     end
 
     # The finalizer must not hold what it finalizes.
-    def self.closing(handle)
-      proc { Native.studio_stream_close(handle) }
+    def self.closing(handle, dropped)
+      proc do
+        Native.studio_stream_close(handle)
+        dropped << handle
+      end
     end
 
     private
