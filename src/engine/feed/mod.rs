@@ -116,19 +116,26 @@ impl Ring {
         self.held.extend(frames.drain(..).map(|frame| (seq, frame)));
     }
 
-    /// Shows what has become durable, and lets go of what is too old to keep.
+    /// Shows what has become durable, and lets go of what is too old to keep. What came last stays, whatever its size: a reader that has all
+    /// before it is not behind.
     fn release(&mut self, durable: Seq, limit: usize) {
+        let mut older = self.frames.len();
         while self.held.front().is_some_and(|(seq, _)| *seq <= durable)
             && let Some((_, frame)) = self.held.pop_front()
         {
             self.weight += frame.weight();
             self.frames.push_back(frame);
         }
-        while self.weight > limit
-            && let Some(old) = self.frames.pop_front()
+        if self.frames.len() == older {
+            return;
+        }
+        while older > 0
+            && self.frames.front().is_some_and(|oldest| self.weight - oldest.weight() >= limit)
+            && let Some(oldest) = self.frames.pop_front()
         {
-            self.weight -= old.weight();
-            self.gone = old.number();
+            self.weight -= oldest.weight();
+            self.gone = oldest.number();
+            older -= 1;
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::store::db::params;
 use crate::store::runs::queue;
+use crate::store::threads;
 use crate::store::usage::sums::{Hour, Sum};
 
 /// A store on the server, in the schemas of a path.
@@ -344,4 +345,34 @@ fn the_time_of_a_server_that_is_far_away_is_what_it_was_in_the_middle_of_the_que
     assert!(read(&far, |tx| runs::get(tx, "t", &id(1))).unwrap().is_some());
     let (here, there) = (near.time(Timestamp(0)), far.time(Timestamp(0)));
     assert!((here.0 - there.0).abs() < 45, "{here:?} {there:?}");
+}
+
+#[test]
+fn a_thread_that_is_being_deleted_stays_with_the_entity_whose_runs_may_go_on() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let (store, other) = (store_at(&schema).unwrap(), store_at(&schema).unwrap());
+    let begin = |tx: &mut Tx<'_>, entity: u64| {
+        threads::begin(tx, "t", &id(800), &of((EntityKind::Workflow, &id(entity)), None), Timestamp(60))
+    };
+    write(&store, move |tx| {
+        begin(tx, 900)?;
+        runs::insert(tx, &run(1)).map(drop)
+    })
+    .unwrap();
+    let (deletes, deleted) = std::sync::mpsc::channel();
+    let deleting = std::thread::spawn(move || {
+        write(&other, move |tx| {
+            threads::delete(tx, "t", &id(800))?;
+            let _told = deletes.send(());
+            std::thread::sleep(Duration::from_millis(500));
+            Ok(())
+        })
+    });
+    deleted.recv().unwrap();
+    let begun = write(&store, move |tx| begin(tx, 901));
+    deleting.join().unwrap().unwrap();
+    assert!(matches!(begun, Err(StoreError::Conflict(_))), "{begun:?}");
 }

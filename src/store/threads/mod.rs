@@ -117,7 +117,7 @@ pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now:
         "INSERT INTO #threads AS t (id, tenant, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at) \
          SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BIGINT), 1, \
          CAST($8 AS BIGINT), CAST($8 AS BIGINT) \
-         WHERE EXISTS (SELECT 1 FROM #threads WHERE tenant = $2 AND id = $1) \
+         WHERE EXISTS (SELECT 1 FROM #threads WHERE tenant = $2 AND id = $1 AND entity_type = $3 AND entity_id = $4) \
          OR NOT EXISTS (SELECT 1 FROM #runs AS r {INDEXED BY #runs_thread|} WHERE r.tenant = $2 AND r.thread = $1 AND r.parent IS NULL \
          AND (r.entity_type <> $3 OR r.entity_id <> $4)) \
          ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, message_count = t.message_count + excluded.message_count, \

@@ -8,7 +8,7 @@ use crate::engine::{Loaded, load};
 use crate::error::{Kind, Result};
 use crate::model::Id;
 use crate::model::chat::Message;
-use crate::model::event::{EntityKind, Pause, PauseReason};
+use crate::model::event::{Answer, EntityKind, Event, Pause, PauseReason};
 use crate::model::run::Status;
 use crate::model::state::is_internal;
 use crate::store::threads;
@@ -36,6 +36,8 @@ pub struct Standing {
     pub replaces: Option<Id>,
     /// What the user said at its beginning.
     pub message: String,
+    /// What the user said to it last: at its beginning, or to a question.
+    pub said: String,
     /// The state that it began with, without internal keys.
     pub state: Map<String, Value>,
     /// The number of the last event.
@@ -76,6 +78,15 @@ impl Standing {
 
 /// Runs of a thread whose logs are read for a pause.
 const LOOKED_AT: u64 = 3;
+
+/// What a person said to a question.
+fn said(event: &Event) -> Option<&str> {
+    let Event::Resumed(resumed) = event else { return None };
+    match &resumed.answer {
+        Answer::Human { message, .. } | Answer::Question { message, .. } => Some(message),
+        Answer::Approval { .. } => None,
+    }
+}
 
 /// The id that a client's id of a message begins with.
 fn id_in(message: &str) -> Option<Id> {
@@ -174,6 +185,7 @@ impl Studio {
                 answered: folded.answered.keys().copied().collect(),
                 replaces: created.replaces,
                 message: created.message.clone(),
+                said: loaded.entries.iter().rev().find_map(|entry| said(&entry.event)).unwrap_or(&created.message).to_owned(),
                 state,
                 last: loaded.telling(&world, false).ordered.last,
                 newest_part: loaded.newest_part(&world),

@@ -149,6 +149,7 @@ async fn messages_that_end_with_an_answer_are_not_run_again() {
     post(&story, &path, chat("c", json!([user("hi")]))).await;
     assert_eq!(post(&story, &path, answered("hi", "Name?")).await.code(), "422 validation_failed", "a greeting is no name");
     assert_eq!(post(&story, &path, chat("c", json!([user("hi"), user("Ada")]))).await.said(), "Hello Ada");
+    assert_eq!(post(&story, &path, answered("Ada", "Hello Ada")).await.code(), "422 validation_failed", "and a name is no greeting");
 }
 
 #[tokio::test]

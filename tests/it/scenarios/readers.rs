@@ -119,6 +119,19 @@ async fn a_reader_that_falls_behind_is_cut_and_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_is_larger_than_what_is_kept_reaches_a_reader_that_reads() {
+    let story = Story::of(Bench::new(json!({"limits": {"stream_buffer_kb": 64}})));
+    let workflow = story.workflow("start -> tool_1{tool_ref: \"host:slow\", parameters: {ms: 300}} -> stop").await;
+    let started = story.bench.start(&workflow, json!({"message": "hi", "state": {"big": "x".repeat(200_000)}})).await;
+    let stream = story.bench.studio.events(&story.bench.scope, &started.run.to_string(), From::default(), Follow::Answer).await.expect("events").expect("a stream");
+    let (mut stream, mut last) = (stream.cut_when_behind(), "");
+    while let Some(batch) = stream.next_batch().await {
+        last = batch.last().map_or(last, |frame| frame.event());
+    }
+    assert_eq!((last, stream.was_cut()), ("trace_completed", false));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_writes_large_values_waits_for_the_disk() {
     let heads = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&heads);

@@ -54,7 +54,7 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>, turns: &Turns) -> Re
 
 /// The run answers, or answered, the last message of the user. One that failed or was cancelled may be asked again.
 fn has_answered(ask: &Ask, run: &Standing) -> bool {
-    !matches!(run.status, Status::Failed | Status::Cancelled) && ask.said.text.as_str() == Some(run.message.as_str())
+    !matches!(run.status, Status::Failed | Status::Cancelled) && ask.said.text.as_str() == Some(run.said.as_str())
 }
 
 fn nothing_new() -> Error {

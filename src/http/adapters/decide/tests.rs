@@ -42,6 +42,7 @@ fn standing(status: Status, pauses: Vec<Pause>) -> Standing {
         answered: vec![id(50)],
         replaces: None,
         message: "hi".into(),
+        said: "hi".into(),
         state: Map::new(),
         last: 9,
         newest_part: 0,
@@ -95,6 +96,8 @@ fn messages_that_end_with_an_answer_say_nothing_new() {
     for status in [Status::Failed, Status::Cancelled] {
         assert!(begins(&ask("hi"), Some(&standing(status, Vec::new()))), "{status:?}");
     }
+    let told = Standing { said: "Ada".into(), ..standing(Status::Completed, Vec::new()) };
+    assert_eq!(refused(&ask("Ada"), Some(&told)), Kind::ValidationFailed, "what was said to a question was answered, too");
     assert!(begins(&ask("hi"), None) && begins(&ask("ho"), Some(&standing(Status::Completed, Vec::new()))));
     assert!(matches!(meaning(&Ask { regenerates: true, ..ask("hi") }, Some(&asked), &Turns::default()), Ok(Meaning::Begin { .. })));
 }
