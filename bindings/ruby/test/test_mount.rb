@@ -68,6 +68,18 @@ class TestMount < StudioTest
     assert_equal ["404", "not_found"], [refused.code, JSON.parse(refused.body)["code"]]
   end
 
+  def test_a_studio_that_cannot_open_leaves_the_pages_of_the_application_alone
+    wrong = WfStudio.open({ databse: { path: "x" } })
+    mount = WfStudio::Mount.new(->(_env) { [200, {}, ["home"]] }, wrong, user: USER, gate: true)
+    assert_equal [200, ["home"]], mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/" }).values_at(0, 2)
+    assert_equal 400, mount.call(PAGE).first
+  end
+
+  def test_a_mark_that_is_misspelt_is_refused
+    refused = assert_raises(ArgumentError) { WfStudio::Mount.new(studio, user: USER, tennant: "ann") }
+    assert_includes refused.message, "unknown: tennant; a mount takes user, gate, tenant"
+  end
+
   def test_the_path_is_the_one_that_was_sent
     seen = nil
     mount = WfStudio::Mount.new(studio, gate: true)

@@ -13,7 +13,13 @@ module WfStudio
     NO_HEADER = "HTTP_VERSION" # of the protocol, from Puma
     UNSAFE = %r{[^A-Za-z0-9%/:?#\[\]@!$&'()*+,;=._~-]}n.freeze
 
+    # A name that is none of these is refused: a misspelt `tenant` would show everybody's data to everybody.
+    MARKS = %i[user gate tenant authorized base_url root_path].freeze
+
     def initialize(first, second = nil, **marks)
+      unknown = marks.keys - MARKS
+      raise ArgumentError, "unknown: #{unknown.join(", ")}; a mount takes #{MARKS.join(", ")}" unless unknown.empty?
+
       @app, @studio = first.is_a?(Studio) ? [second, first] : [first, second]
       @marks = marks
     end
@@ -36,7 +42,8 @@ module WfStudio
     def ours?(env, path)
       inside = env["PATH_INFO"].to_s
       @studio.mounts.any? { |mount| [path, inside].any? { |one| one == mount || one.start_with?("#{mount}/") } }
-    rescue Closed
+    rescue Error
+      # A studio that is closed, or cannot open, says nothing of its prefixes; the application's own pages are answered all the same.
       path.match?(%r{(\A|/)studio(/|\z)})
     end
 
