@@ -138,12 +138,11 @@ for (const framework of FRAMEWORKS) {
     const { studio } = await opened(t);
     const port = await freePort();
     const { serve } = await import(`./hosts/${framework}.mjs`);
-    const quiet = t.mock.method(console, 'error', () => {});
+    t.mock.method(console, 'error', () => {});
     const marks = () => ({ gate: true, user: { id: '7' }, tennant: 'ann' });
     const end = await serve({ studio, marks, find: () => async () => ['', 'text/plain'], port });
     t.after(() => end?.());
     assert.equal((await fetch(`http://127.0.0.1:${port}/studio/api/agents`)).status, 500);
-    assert.ok(quiet);
   });
 
   test(`${framework}: a mark that throws lets nobody in`, async (t) => {

@@ -33,14 +33,13 @@ const NAMES = {
   base_url: 'baseUrl',
   root_path: 'rootPath',
 } as const;
+const KNOWN = new Set<string>(Object.values(NAMES));
 
 /** The marks of one request. */
 export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<HttpRequest>> {
   const told: Record<string, unknown> = {};
-  const known: string[] = Object.values(NAMES);
   // Without types nothing else tells of a misspelt `tenant`, and everybody would see everybody's data.
-  const unknown = Object.keys(marks).filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new TypeError(`unknown: ${unknown.join(', ')}; a mount takes ${known.join(', ')}`);
+  for (const name in marks) if (!KNOWN.has(name)) throw new TypeError(`unknown: ${name}; a mount takes ${[...KNOWN].join(', ')}`);
   for (const [name, from] of Object.entries(NAMES)) {
     const mark: unknown = marks[from];
     let said = typeof mark === 'function' ? mark(request) : mark;
