@@ -44,12 +44,16 @@ impl App {
             ("tool.call", "refuse") => Err("the order is closed".to_owned()),
             ("tool.call", "explode") => tokio::spawn(async { panic!("boom") }).await.map_err(|_| "panic: boom".to_owned()),
             ("tool.call", _) => {
-                let ended = Arc::clone(held(&self.2).entry(call).or_default());
+                let ended = Arc::clone(held(&self.2).entry(call.clone()).or_default());
                 let cancelled = tokio::time::timeout(Duration::from_secs(15), ended.notified()).await;
+                held(&self.2).remove(&call);
                 held(&self.1).extend(cancelled.map(|()| json!({"op": "cancelled", "name": "slow"})));
                 Ok(Value::Null)
             }
-            ("tool.cancel", _) => Ok(held(&self.2).remove(&call).map_or(Value::Null, |ended| json!(ended.notify_one()))),
+            ("tool.cancel", _) => {
+                held(&self.2).entry(call).or_default().notify_one();
+                Ok(Value::Null)
+            }
             ("gate", _) => Ok(json!({"allow": said["user"]["id"] == "ada"})),
             ("secret.get", "PEER_KEY") => Ok(json!({"value": "key-of-the-peer"})),
             ("provider.chat", "parrot") => {
