@@ -103,6 +103,7 @@ impl Observer {
             // Each task gives up its request now and counts it.
             let _counted = tokio::time::timeout(COUNTING, finish()).await;
         }
+        self.all().for_each(|target| target.report());
     }
 
     /// For each configured system: why nothing can be sent to it, as far as that is known without a request.

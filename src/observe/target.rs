@@ -168,6 +168,10 @@ impl Target {
         self.closing.cancel();
         self.ended.cancel();
         self.buffer.lock().shut();
+    }
+
+    /// Writes a warning about what was given up.
+    pub(super) fn report(&self) {
         let counts = self.counts();
         if counts.dropped > 0 {
             tracing::warn!(target = counts.target, dropped = counts.dropped, sent = counts.sent, "spans were not delivered and are lost");

@@ -405,7 +405,11 @@ impl Toolbox {
     /// `tool_not_found` when there is none; else what the source says.
     pub async fn bind(&self, reference: &ToolRef, definitions: &Definitions, tenant: &str) -> Result<Vec<BoundTool>, Fault> {
         let missing = || Fault::new(FaultCode::ToolNotFound, format!("there is no tool `{}`", reference.reference));
-        let (scheme, key) = reference.reference.split_once(':').ok_or_else(missing)?;
+        let (scheme, key) = reference.reference.split_once(':').ok_or_else(|| {
+            let name = &reference.reference;
+            let sources = format!("`host:{name}` for a tool of the application, `tool:{name}`, `toolkit:{name}` or `mcp:{name}`");
+            Fault::new(FaultCode::ToolNotFound, format!("there is no tool `{name}`: a reference says where the tool comes from: {sources}"))
+        })?;
         let source = self.sources.iter().find(|source| source.scheme() == scheme).ok_or_else(missing)?;
         let found = source.bind(Wanted { key, reference, definitions, tenant }).await?;
         let is_wanted = |tool: &BoundTool| {
@@ -462,7 +466,11 @@ mod tests {
             (json!({"ref": "toolkit:demo/other"}), "tool_not_found: there is no tool `toolkit:demo/other`"),
             (json!({"ref": "toolkit:calendar", "only": ["x"]}), "tool_not_found: there is no tool `toolkit:calendar`"),
             (json!({"ref": "host:x"}), "tool_not_found: there is no tool `host:x`"),
-            (json!({"ref": "x"}), "tool_not_found: there is no tool `x`"),
+            (
+                json!({"ref": "x"}),
+                "tool_not_found: there is no tool `x`: a reference says where the tool comes from: \
+                 `host:x` for a tool of the application, `tool:x`, `toolkit:x` or `mcp:x`",
+            ),
         ];
         for (value, wanted) in table {
             assert_eq!(names(value).await, wanted);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::collector::{Collector, Manner};
+use super::redaction::Lines;
 use super::{closed, watched};
 use crate::support::story::Story;
 
@@ -41,6 +42,20 @@ async fn a_collector_that_hangs_holds_nobody_up() {
     let counts = counts(&story);
     assert_eq!((&counts["sent"], &counts["waiting"]), (&json!(0), &json!(0)), "{counts}");
     assert_eq!(counts["dropped"], json!(10), "{counts}");
+}
+
+#[tokio::test]
+async fn what_a_close_cuts_on_its_way_is_in_the_log() {
+    let collector = Collector::start(Manner::Hangs).await;
+    let story = watched(&collector, json!({}), json!([])).await;
+    lived(&story).await;
+    collector.until(|collector| !collector.sent().is_empty()).await;
+    let lines = Lines::default();
+    let _until_the_end = tracing::subscriber::set_default(lines.clone());
+    story.bench.studio.world().observer.close(Duration::from_millis(50)).await;
+    let lines = lines.0.lock().expect("a lock").clone();
+    let lost: Vec<&str> = lines.lines().filter(|line| line.contains("spans were not delivered and are lost")).collect();
+    assert!(lost.len() == 1 && lost[0].contains("dropped=5 "), "{lines}");
 }
 
 #[tokio::test]
