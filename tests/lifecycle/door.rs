@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wfstudio::ffi::uniffi::{EventStream, HostCalls, HostRefused, StudioEngine};
@@ -148,14 +148,16 @@ impl Host {
     fn close(&mut self, within: u64, answers_after: Option<u64>) -> Result<(), Fault> {
         let Some((no, engine)) = self.engine.take() else { return Ok(()) };
         let (calls, answering, closed) = (Arc::clone(&self.calls), Arc::clone(&engine), Arc::new(AtomicBool::new(false)));
-        let over = Arc::clone(&closed);
+        let (over, asked) = (Arc::clone(&closed), Instant::now());
         let answers = std::thread::spawn(move || {
             let Some(after) = answers_after else { return false };
             std::thread::sleep(Duration::from_millis(after));
             let count = calls.lock().expect("a lock").len();
             let open: Vec<usize> = (0..count).filter(|at| is_open(&calls, *at, no)).collect();
-            let in_time = !over.load(Ordering::SeqCst);
+            let was_open = !over.load(Ordering::SeqCst);
             let refused = open.into_iter().filter(|at| !answer(&answering, &calls, *at)).count();
+            // Calls are cut when most of the time is over.
+            let in_time = was_open && asked.elapsed() < Duration::from_millis(within) * 3 / 4;
             in_time && refused > 0 && within >= 400
         });
         let began = Moment::now();
