@@ -38,7 +38,7 @@ npx tsc --strict --target es2022 --module nodenext --types node hello.ts
 
 example=$target/debug/examples/axum
 [ -x "$example" ] || { cd "$root" && "${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}" && cd - >/dev/null; }
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$("$root/scripts/free-port.sh")
 STUDIO_ROUTE_PREFIX=studio STUDIO_EXPORT_PATH="$empty/app" "$example" --port "$port" --database "$empty/studio.sqlite" >host.log 2>&1 &
 host=$!
 export STUDIO_URL=http://127.0.0.1:$port/studio
