@@ -16,6 +16,7 @@ const program = process.env.CHROMIUM ?? (existsSync(shell) ? shell : '/usr/bin/c
 export const launch = (more = []) =>
   chromium.launch({
     executablePath: program,
+    timeout: 180_000,
     args: [
       '--headless',
       '--no-sandbox',
