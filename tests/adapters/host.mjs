@@ -87,16 +87,16 @@ export async function cutting(mark) {
   return { url: `http://127.0.0.1:${server.address().port}/api/studio`, end: () => { server.closeAllConnections(); server.close(); } };
 }
 
-// On a busy machine a turn may be over before somebody comes back to it, which shows nothing: false asks for another one.
-export async function inTime(attempt) {
-  for (let n = 0; n < 4; n += 1) if (await attempt()) return;
-  throw new Error("nobody came back in time");
-}
-
 export async function until(holds, what, ms = 60000) {
   const end = Date.now() + ms;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }
+}
+
+// On a busy machine a turn may be over before somebody comes back to it, which shows nothing: false asks for another one.
+export async function inTime(attempt) {
+  for (let n = 0; n < 4; n += 1) if (await attempt()) return;
+  throw new Error("nobody came back in time");
 }
