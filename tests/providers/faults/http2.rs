@@ -193,7 +193,7 @@ async fn lively_silence_is_silence() {
         let found = end(&server, true, IMPATIENT).await;
         // A client may also end such a connection as an attack; then it has failed to be reached, within its attempts.
         let fits = found == ended("provider_timeout", (0, 0), 1) || found.code == "provider_unavailable";
-        assert!(fits && began.elapsed() < Duration::from_secs(20), "{what}: {found:?} after {:?}", began.elapsed());
+        assert!(fits && began.elapsed() < AGES, "{what}: {found:?} after {:?}", began.elapsed());
     }))
     .await;
 }
@@ -257,7 +257,7 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
         link.head(asked).await?;
         link.say(asked, &family().good(true), END).await?;
         // What was said is lost where a connection is closed with something unread.
-        let _heard = timeout(Duration::from_millis(300), link.listen()).await;
+        let _heard = timeout(Duration::from_millis(1000), link.listen()).await;
         Ok(())
     });
     let server = server.await;
@@ -346,6 +346,6 @@ async fn floods_of_headers_are_refused() {
         let (server, began) = (server.await, Instant::now());
         let found = end(&server, true, PATIENT).await;
         assert_eq!((found.code.as_str(), found.tokens), ("provider_unavailable", (0, 0)), "{endless}");
-        assert!(found.asked <= 3 && began.elapsed() < Duration::from_secs(20), "{endless}: {found:?}");
+        assert!(found.asked <= 3 && began.elapsed() < AGES, "{endless}: {found:?}");
     }
 }
