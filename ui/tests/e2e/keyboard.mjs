@@ -91,6 +91,8 @@ export async function keyboard() {
       throw new Error('Escape twice and Tab do not leave the canvas');
     await page.locator('#canvas').focus();
     await walkTo(page, 'agent_1');
+    // The first time this part of the pages has to be fetched; the key looks for it only for a while.
+    await page.locator('#inspector .ib input').first().waitFor();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => !!document.activeElement?.matches('#inspector .ib input'));
     await page.keyboard.press('Escape');
