@@ -5,13 +5,21 @@ peers="$(cd "$peers" && pwd)"
 export PATH="$peers/../node/node_modules/.bin:$PATH" # where scripts/prepare.sh puts a newer Node.js
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
-# Every install and every wait has its end, so that nothing hangs.
+# Every install and every wait has its end, so that nothing hangs. A server of packages that refuses once is asked again.
+install() { # command
+    local try
+    for try in 1 2 3; do
+        timeout 600 "$@" && return
+        sleep $((5 * try))
+    done
+    return 1
+}
 python_peer() { # folder, requirements
     local folder=$1 wanted="${*:2}"
     [ "$(cat "$peers/$folder/wanted" 2>/dev/null)" = "$wanted" ] && return
     rm -rf "${peers:?}/$folder"
     python3 -m venv "$peers/$folder"
-    timeout 600 "$peers/$folder/bin/pip" install --quiet "${@:2}"
+    install "$peers/$folder/bin/pip" install --quiet "${@:2}"
     echo "$wanted" >"$peers/$folder/wanted"
 }
 node_peer() { # folder, packages
@@ -19,25 +27,11 @@ node_peer() { # folder, packages
     [ "$(cat "$peers/$folder/wanted" 2>/dev/null)" = "$wanted" ] && return
     rm -rf "${peers:?}/$folder"
     mkdir -p "$peers/$folder"
-    timeout 600 npm install --prefix "$peers/$folder" --silent --no-audit --no-fund "${@:2}"
+    install npm install --prefix "$peers/$folder" --silent --no-audit --no-fund "${@:2}"
     echo "$wanted" >"$peers/$folder/wanted"
 }
 
-# Below the ports that outgoing connections take, so that nobody comes between this and the program that will listen there.
-free_port() {
-    python3 - <<'END'
-import random, socket
-while True:
-    port = random.randrange(18000, 30000)
-    with socket.socket() as place:
-        try:
-            place.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-    print(port)
-    break
-END
-}
+free_port() { scripts/free-port.sh; }
 
 started=()
 end() {

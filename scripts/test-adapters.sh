@@ -10,7 +10,7 @@ place="$peers/adapters"
 mkdir -p "$place"
 if ! cmp -s tests/adapters/package-lock.json "$place/installed"; then
     cp tests/adapters/package.json tests/adapters/package-lock.json "$place/"
-    (cd "$place" && timeout 600 npm ci --silent --no-audit --no-fund --engine-strict=false)
+    (cd "$place" && install npm ci --silent --no-audit --no-fund --engine-strict=false)
     cp tests/adapters/package-lock.json "$place/installed"
 fi
 cp tests/adapters/*.mjs "$place/"
@@ -60,7 +60,7 @@ for language in "${hosts[@]}"; do
     wait_for "$language" "$port" 60 "$([ "$language" = rust ] && echo /studio/api/settings || echo /own/ping)"
     headers='{}'
     [ "$language" = rust ] || headers='{"x-user":"ada","x-gate":"open","x-authorized":"yes"}'
-    STUDIO_URL="http://127.0.0.1:$port" STUDIO_HEADERS=$headers timeout 200 "$node" --test --test-reporter=spec "$place/vercel.mjs" "$place/agui.mjs" >"$place/tests.log" 2>&1 || failed+=("$language")
+    STUDIO_URL="http://127.0.0.1:$port" STUDIO_HEADERS=$headers timeout 400 "$node" --test --test-reporter=spec "$place/vercel.mjs" "$place/agui.mjs" >"$place/tests.log" 2>&1 || failed+=("$language")
     cat "$place/tests.log"
     good=$(awk '$2 == "pass" {print $3}' "$place/tests.log")
     passed=$((passed + ${good:-0}))

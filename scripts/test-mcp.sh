@@ -28,7 +28,7 @@ if ! { is_installed "$everything" "$everything_version" && is_installed "$confor
 fi
 node="$peers/node_modules/node/bin/node"
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { scripts/free-port.sh; }
 started=()
 end() { for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done; }
 trap end EXIT
@@ -37,7 +37,7 @@ begin() { # name, port, program with arguments
     shift 2
     "$@" >"$peers/$name.log" 2>&1 &
     started+=($!)
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return
         kill -0 "${started[-1]}" 2>/dev/null || break
         sleep 0.2
@@ -60,13 +60,19 @@ cargo="${CARGO:-cargo}"
 
 program=$("$cargo" test ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it --no-run 2>&1 | sed -n 's/.*(\(.*\/it-[0-9a-f]*\))/\1/p')
 conform() { # the suite, its version, revision of the protocol or nothing for extensions, scenarios
-    local suite=$1 version=$2 revision=$3 scenario log
+    local suite=$1 version=$2 revision=$3 scenario log tries try
     shift 3
     for scenario in "$@"; do
         log="$peers/conformance-$version-${revision:-extension}-${scenario//\//-}.log"
-        rm -f "$STUDIO_MCP_SCOPES"
-        MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" ${revision:+--spec-version "$revision"} --timeout 120000 \
-            --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 || { cat "$log"; exit 1; }
+        # One looks at the clock, too: when somebody comes back who was told when to. On a busy machine that may be half a second late.
+        tries=1
+        [ "$scenario" != sse-retry ] || tries=5
+        for try in $(seq "$tries"); do
+            rm -f "$STUDIO_MCP_SCOPES"
+            MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" ${revision:+--spec-version "$revision"} --timeout 120000 \
+                --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 && break
+            [ "$try" != "$tries" ] && grep -q 'reconnected very late' "$log" || { cat "$log"; exit 1; }
+        done
         echo "conformance $version, ${revision:-extension}, $scenario: passed"
     done
 }

@@ -15,7 +15,7 @@ work=$(mktemp -d)
 host=
 trap 'rm -rf "$work"' EXIT
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { "$root/scripts/free-port.sh"; }
 ask() { curl -sf --max-time 20 -H 'X-Requested-With: XMLHttpRequest' -H 'Content-Type: application/json' "$@"; }
 fail() {
     echo "$1" >&2

@@ -34,7 +34,7 @@ end() {
 }
 trap end EXIT
 
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(scripts/free-port.sh)
 "${as[@]}" "$bin/initdb" -D "$home/data" -A trust -U studio -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null
 cat >>"$home/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
@@ -53,11 +53,11 @@ chmod 600 "$home/key.pem"
 [ "$(id -u)" != 0 ] || chown postgres "$home/key.pem"
 chmod 711 "$home"
 export STUDIO_TEST_POSTGRES_CERTIFICATE="$home/cert.pem"
-"${as[@]}" "$bin/pg_ctl" -D "$home/data" -w -l "$home/log" start >/dev/null
+"${as[@]}" "$bin/pg_ctl" -D "$home/data" -w -t 300 -l "$home/log" start >/dev/null
 # What the crash tests call to kill the server in mid run and start it again.
 cat >"$STUDIO_TEST_POSTGRES" <<RESTART
 #!/bin/sh
-exec ${as[*]} "$bin/pg_ctl" -D "$home/data" -m immediate -w -l "$home/log" restart >/dev/null
+exec ${as[*]} "$bin/pg_ctl" -D "$home/data" -m immediate -w -t 300 -l "$home/log" restart >/dev/null
 RESTART
 chmod 755 "$STUDIO_TEST_POSTGRES"
 

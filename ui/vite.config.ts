@@ -59,5 +59,5 @@ export default defineConfig({
       },
     },
   },
-  test: { environment: 'node', include: ['tests/unit/**/*.test.{ts,tsx}'], watch: false },
+  test: { environment: 'node', include: ['tests/unit/**/*.test.{ts,tsx}'], watch: false, testTimeout: 30_000, hookTimeout: 30_000 },
 });

@@ -5,7 +5,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { HttpAgent } from "@ag-ui/client";
-import { adapters, asker, payer, talker, teller, until } from "./host.mjs";
+import { adapters, asker, inTime, payer, talker, teller, until } from "./host.mjs";
 
 let number = 0;
 const agentOf = (api, more = {}) => {
@@ -17,7 +17,7 @@ const agentOf = (api, more = {}) => {
 const say = (agent, content) => agent.addMessage({ id: `m${(number += 1)}`, role: "user", content });
 const said = (agent) => agent.messages.filter((message) => message.role === "assistant" && message.content).at(-1)?.content;
 const types = (agent) => agent.events.map((event) => event.type);
-const named = (name, run) => test(`ag-ui: ${name}`, { timeout: 30000 }, run);
+const named = (name, run) => test(`ag-ui: ${name}`, { timeout: 120000 }, run);
 
 named("messages are streamed and remembered", async () => {
   const agent = agentOf(`agents/${talker}`);
@@ -69,22 +69,26 @@ for (const api of [`agents/${talker}`, `workflows/${teller}`]) {
     const seen = JSON.parse((await promisify(execFile)(process.execPath, [child, api])).stdout);
     assert.match(seen.error, /\w/);
     assert.deepEqual([seen.partial.length, seen.first], [2, "TEXT_MESSAGE_CONTENT"]);
-    assert.match(seen.partial[1], /^assistant: One two (three )?$/);
-    assert.deepEqual(seen.whole, ["user: slow", "assistant: One two three four five six."]);
+    const whole = "assistant: One two three four five six.";
+    // A host that gets no turn tells several pieces at once.
+    assert.ok(seen.partial[1].startsWith("assistant: One two ") && whole.startsWith(seen.partial[1]) && seen.partial[1] !== whole, seen.partial[1]);
+    assert.deepEqual(seen.whole, ["user: slow", whole]);
     assert.equal(seen.last.outcome.type, "success");
     assert.ok(seen.runs[0] && seen.runs[0] === seen.runs[1], "nothing is run twice");
   });
 }
 
-named("a client may stop listening", async () => {
+named("a client may stop listening", () => inTime(async () => {
   const agent = agentOf(`agents/${talker}`);
   say(agent, "slow");
   const running = agent.runAgent().catch((error) => error);
   await until(() => types(agent).includes("TEXT_MESSAGE_CONTENT"), "text");
+  if (types(agent).includes("RUN_FINISHED")) return false;
   agent.abortRun();
   await running;
   assert.ok(!types(agent).includes("RUN_FINISHED"));
-});
+  return true;
+}));
 
 named("a failed run is an error", async () => {
   const agent = agentOf(`agents/${talker}`);

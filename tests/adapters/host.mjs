@@ -56,23 +56,28 @@ export const teller = await make("workflows", {
   },
 });
 
-// A proxy that breaks the connection once a text of a POST's answer went through; it has to read it, so it asks for it uncompressed.
+// A proxy that breaks the connection once a text of a POST's answer went through, with nothing of what came behind it; it has to read it, so it asks for
+// it uncompressed.
 export async function cutting(mark) {
   const server = http.createServer((request, response) => {
     const options = { method: request.method, headers: { ...request.headers, host: new URL(base).host, "accept-encoding": "identity" } };
     const forward = http.request(new URL(request.url, base), options, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
-      let seen = "";
+      let seen = Buffer.alloc(0), cut = false;
       answer.on("data", (chunk) => {
-        seen += chunk;
-        response.write(chunk, () => {
-          if (request.method === "POST" && seen.includes(mark)) {
-            forward.destroy();
-            response.destroy();
-          }
+        if (cut) return;
+        const before = seen.length;
+        seen = Buffer.concat([seen, chunk]);
+        const at = request.method === "POST" ? seen.indexOf(mark) : -1;
+        const end = at < 0 ? -1 : seen.indexOf("\n\n", at);
+        if (end < 0) return response.write(chunk);
+        cut = true;
+        response.write(seen.subarray(before, end + 2), () => {
+          forward.destroy();
+          response.destroy();
         });
       });
-      answer.on("end", () => response.end());
+      answer.on("end", () => cut || response.end());
       answer.on("error", () => response.destroy());
     });
     forward.on("error", () => response.destroy());
@@ -82,10 +87,16 @@ export async function cutting(mark) {
   return { url: `http://127.0.0.1:${server.address().port}/api/studio`, end: () => { server.closeAllConnections(); server.close(); } };
 }
 
-export async function until(holds, what, ms = 10000) {
+export async function until(holds, what, ms = 60000) {
   const end = Date.now() + ms;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }
+}
+
+// On a busy machine a turn may be over before somebody comes back to it, which shows nothing: false asks for another one.
+export async function inTime(attempt) {
+  for (let n = 0; n < 4; n += 1) if (await attempt()) return;
+  throw new Error("nobody came back in time");
 }

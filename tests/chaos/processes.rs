@@ -85,7 +85,7 @@ impl Zoo {
             .spawn()
             .expect("the example host: cargo build --example axum");
         self.host_processes.lock().expect("hosts").push(child);
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(120);
         loop {
             let said = std::fs::read_to_string(self.folder.join(format!("host{number}.out"))).unwrap_or_default();
             if let Some((_, rest)) = said.split_once("open ") {

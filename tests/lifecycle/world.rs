@@ -163,7 +163,7 @@ impl World {
             let _aborted = step.task.await;
         }
         // A step may take a run until it is aborted: what it asked for is written by now, and looked at once more.
-        let _written = tokio::time::timeout(Duration::from_secs(1), engine.studio.world().store.write(|_| Ok(()))).await;
+        let _written = fair::within(Duration::from_secs(1), engine.studio.world().store.write(|_| Ok(()))).await;
         let after = self.rows_seen_by(&engine.studio).await;
         // A process that dies at a write may have given its run back as lost by then.
         let dead = engine.life.is_over();

@@ -144,8 +144,13 @@ async fn what_goes_wrong_has_its_code() {
             let before = requests(&address);
             next(&address, behaviour);
             let question = format!("Tell me a long story about number {at}");
-            let mut talk = Talk::new(peer, &address, true, &question).impatient(peer, &address);
-            match talk.try_ask().await {
+            let mut talk = Talk::new(peer, &address, true, &question);
+            if *code == FaultCode::ProviderTimeout {
+                talk.impatient(&address);
+            }
+            let answer = talk.try_ask().await;
+            talk.patient(&address);
+            match answer {
                 Ok(reply) => panic!("{} accepted {behaviour}: {:?}", peer.0, reply.message),
                 Err(failure) => assert_eq!(failure.fault.code, *code, "{} {behaviour}: {}", peer.0, failure.fault.message),
             }

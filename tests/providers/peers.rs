@@ -75,10 +75,13 @@ impl Talk {
         Self { peer, providers: peer.providers(address, IDLE_MS), request, text: String::new(), thoughts: String::new() }
     }
 
-    /// Silence is not waited for long.
-    pub fn impatient(mut self, peer: Peer, address: &str) -> Self {
-        self.providers = peer.providers(address, 1500);
-        self
+    /// Silence is not waited for long, until `patient`.
+    pub fn impatient(&mut self, address: &str) {
+        self.providers = self.peer.providers(address, 1500);
+    }
+
+    pub fn patient(&mut self, address: &str) {
+        self.providers = self.peer.providers(address, IDLE_MS);
     }
 
     /// Offers a tool that takes a city.

@@ -17,17 +17,16 @@ fn given(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run scripts/test-mcp.sh"))
 }
 
-/// A port that no other test has been given, though nobody listens there yet.
+/// A port that no other test has been given, though nobody listens there yet. It is below those that outgoing connections take, so that a server that is
+/// started again finds it free.
 fn free_port() -> u16 {
     static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
     let mut given = GIVEN.lock().expect("ports");
-    loop {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-        if !given.contains(&port) {
-            given.push(port);
-            return port;
-        }
-    }
+    let first = 18_000 + u16::try_from(std::process::id() % 10_000).unwrap_or(0);
+    let free = |port: &u16| !given.contains(port) && std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = (first..30_000).find(free).expect("a port");
+    given.push(port);
+    port
 }
 
 fn command(line: &str) -> Value {
@@ -129,12 +128,14 @@ fn child_of_ours(words: &str) -> Option<u64> {
 async fn everything_is_killed_in_mid_call_and_the_next_call_works() {
     let port = free_port();
     let line = given("STUDIO_MCP_EVERYTHING").replace("stdio", "streamableHttp");
+    let log = tempfile::NamedTempFile::new().expect("a file");
     let start = || {
         let mut words = line.split(' ');
         let mut command = std::process::Command::new(words.next().expect("a program"));
-        command.args(words).env("PORT", port.to_string()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        command.args(words).env("PORT", port.to_string()).stdout(log.reopen().expect("a log")).stderr(std::process::Stdio::null());
         command.spawn().expect("a server")
     };
+    let asked = || std::fs::read_to_string(log.path()).unwrap_or_default().matches("MCP POST request").count();
     let listens = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
     let mut web = start();
     until("the server", listens).await;
@@ -143,14 +144,16 @@ async fn everything_is_killed_in_mid_call_and_the_next_call_works() {
     for server in ["pipes", "web"] {
         assert!(result(&bench, server, "get-sum", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
         let workflow = bench.workflow(call(server, "trigger-long-running-operation", json!({"parameters": {"duration": 60, "steps": 60}}))).await;
+        let before = asked();
         let started = bench.start(&workflow, json!({"message": "go"})).await;
         let id = started.run.to_string();
-        for _ in 0..1000 {
+        for _ in 0..6000 {
             if bench.trace(&id).await["spans"].as_array().is_some_and(|spans| spans.iter().any(|span| span["type"] == "tool")) {
                 break;
             }
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
+        until("the call", || server != "web" || asked() > before).await;
         // A call that came later was answered: so the stream of the first one's answer has begun, and it is looked for again
         // before the server is taken for dead.
         assert!(result(&bench, server, "get-sum", json!({"a": 3, "b": 2})).await.to_string().contains('5'));

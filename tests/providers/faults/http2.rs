@@ -13,7 +13,7 @@ use super::frames::{
     CALM, CANCEL, CONTINUATION, DATA, END, END_HEADERS, HEAD, HEADERS, INTERNAL_ERROR, Link, NO_ERROR, PING, REFUSED_STREAM, Raw, SETTINGS,
 };
 use super::speech::{Family, everywhere};
-use super::{AGES, End, IMPATIENT, PATIENT, Patience, end_of, ended, llm, run, run_in, studio};
+use super::{AGES, End, IMPATIENT, LESS_IMPATIENT, PATIENT, Patience, end_of, ended, llm, run, run_in, studio};
 
 /// Several connections and streams are the point here, not the wire families.
 fn family() -> Family {
@@ -25,6 +25,9 @@ async fn end(server: &Raw, stream: bool, patience: Patience) -> End {
     let trace = ran.expect("no call hangs");
     end_of(&trace, server.asked())
 }
+
+/// Milliseconds before an answer is broken off: what arrives together with that is lost with it, so on a busy machine it comes later the second time.
+const PAUSES: [u64; 2] = [200, 4000];
 
 /// Answers whatever is asked, as it should be.
 async fn serve_well(mut link: Link) -> std::io::Result<()> {
@@ -40,16 +43,22 @@ async fn serve_well(mut link: Link) -> std::io::Result<()> {
 async fn a_stream_that_is_reset_in_the_middle_is_a_cut_answer() {
     for stream in [true, false] {
         for reason in [NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, CALM] {
-            let server = Raw::start(&[], move |_, mut link| async move {
-                let asked = link.request().await?;
-                link.head(asked).await?;
-                link.say(asked, &family().good(stream)[..1], 0).await?;
-                sleep(Duration::from_millis(50)).await;
-                link.reset(asked, reason).await?;
-                link.listen().await
-            });
-            let server = server.await;
-            assert_eq!(end(&server, stream, PATIENT).await, ended("provider_protocol", family().reported(stream, 1), 1), "{stream} {reason}");
+            let (wanted, mut found) = (ended("provider_protocol", family().reported(stream, 1), 1), None);
+            for pause in PAUSES {
+                if found.as_ref() == Some(&wanted) {
+                    break;
+                }
+                let server = Raw::start(&[], move |_, mut link| async move {
+                    let asked = link.request().await?;
+                    link.head(asked).await?;
+                    link.say(asked, &family().good(stream)[..1], 0).await?;
+                    sleep(Duration::from_millis(pause)).await;
+                    link.reset(asked, reason).await?;
+                    link.listen().await
+                });
+                found = Some(end(&server.await, stream, PATIENT).await);
+            }
+            assert_eq!(found, Some(wanted), "{stream} {reason}");
         }
     }
 }
@@ -58,17 +67,23 @@ async fn a_stream_that_is_reset_in_the_middle_is_a_cut_answer() {
 #[ignore = "frames at their times: run by `make test-providers`"]
 async fn what_comes_behind_a_whole_answer_changes_nothing() {
     for reason in [NO_ERROR, INTERNAL_ERROR, CANCEL] {
-        let server = Raw::start(&[], move |_, mut link| async move {
-            let asked = link.request().await?;
-            link.head(asked).await?;
-            link.say(asked, &family().good(true), 0).await?;
-            // What arrives together with a reset is lost with it: nothing of an answer was seen then, and it is asked for again.
-            sleep(Duration::from_millis(200)).await;
-            link.reset(asked, reason).await?;
-            link.go_away(asked, reason).await?;
-            link.listen().await
-        });
-        assert_eq!(end(&server.await, true, PATIENT).await, ended("completed", (5, 2), 1), "{reason}");
+        let (wanted, mut found) = (ended("completed", (5, 2), 1), None);
+        for pause in PAUSES {
+            if found.as_ref() == Some(&wanted) {
+                break;
+            }
+            let server = Raw::start(&[], move |_, mut link| async move {
+                let asked = link.request().await?;
+                link.head(asked).await?;
+                link.say(asked, &family().good(true), 0).await?;
+                sleep(Duration::from_millis(pause)).await;
+                link.reset(asked, reason).await?;
+                link.go_away(asked, reason).await?;
+                link.listen().await
+            });
+            found = Some(end(&server.await, true, PATIENT).await);
+        }
+        assert_eq!(found, Some(wanted), "{reason}");
     }
 }
 
@@ -132,16 +147,23 @@ async fn a_connection_that_goes_away_under_a_call_ends_it_first() {
 #[ignore = "frames at their times: run by `make test-providers`"]
 async fn a_connection_that_goes_away_for_good_in_the_middle_cuts_the_answer() {
     for (last, reason) in [(1, INTERNAL_ERROR), (1, NO_ERROR), (0, NO_ERROR), (0, CALM)] {
-        let server = Raw::start(&[], move |_, mut link| async move {
-            let asked = link.request().await?;
-            link.head(asked).await?;
-            link.say(asked, &family().good(true)[..1], 0).await?;
-            sleep(Duration::from_millis(50)).await;
-            link.go_away(last, reason).await?;
-            sleep(Duration::from_millis(50)).await;
-            Ok(())
-        });
-        assert_eq!(end(&server.await, true, PATIENT).await, ended("provider_protocol", (5, 1), 1), "{last} {reason}");
+        let (wanted, mut found) = (ended("provider_protocol", (5, 1), 1), None);
+        for pause in PAUSES {
+            if found.as_ref() == Some(&wanted) {
+                break;
+            }
+            let server = Raw::start(&[], move |_, mut link| async move {
+                let asked = link.request().await?;
+                link.head(asked).await?;
+                link.say(asked, &family().good(true)[..1], 0).await?;
+                sleep(Duration::from_millis(pause)).await;
+                link.go_away(last, reason).await?;
+                sleep(Duration::from_millis(50)).await;
+                Ok(())
+            });
+            found = Some(end(&server.await, true, PATIENT).await);
+        }
+        assert_eq!(found, Some(wanted), "{last} {reason}");
     }
 }
 
@@ -171,7 +193,7 @@ async fn lively_silence_is_silence() {
         let found = end(&server, true, IMPATIENT).await;
         // A client may also end such a connection as an attack; then it has failed to be reached, within its attempts.
         let fits = found == ended("provider_timeout", (0, 0), 1) || found.code == "provider_unavailable";
-        assert!(fits && began.elapsed() < Duration::from_secs(20), "{what}: {found:?} after {:?}", began.elapsed());
+        assert!(fits && began.elapsed() < AGES, "{what}: {found:?} after {:?}", began.elapsed());
     }))
     .await;
 }
@@ -188,7 +210,7 @@ async fn a_stall_ends_with_the_patience() {
         link.request().await.map(|_| ())
     });
     let server = server.await;
-    let studio = studio("openai", &server.address, true, IMPATIENT);
+    let studio = studio("openai", &server.address, true, LESS_IMPATIENT);
     for code in ["completed", "provider_timeout"] {
         let trace = timeout(AGES, run_in(&studio, &llm(family(), true, ""))).await.expect("no call hangs");
         assert_eq!((end_of(&trace, 1).code.as_str(), server.asked()), (code, 1), "the second request never came whole");
@@ -200,7 +222,7 @@ async fn a_stall_ends_with_the_patience() {
         link.say(asked, &family().good(true)[..1], 0).await?;
         link.listen().await
     });
-    assert_eq!(end(&server.await, true, IMPATIENT).await, ended("provider_timeout", (5, 1), 1));
+    assert_eq!(end(&server.await, true, LESS_IMPATIENT).await, ended("provider_timeout", (5, 1), 1));
 }
 
 /// The server is there, but nothing is read or said on the connection any more, as behind a gateway that hangs.
@@ -235,7 +257,7 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
         link.head(asked).await?;
         link.say(asked, &family().good(true), END).await?;
         // What was said is lost where a connection is closed with something unread.
-        let _heard = timeout(Duration::from_millis(300), link.listen()).await;
+        let _heard = timeout(Duration::from_millis(1000), link.listen()).await;
         Ok(())
     });
     let server = server.await;
@@ -324,6 +346,6 @@ async fn floods_of_headers_are_refused() {
         let (server, began) = (server.await, Instant::now());
         let found = end(&server, true, PATIENT).await;
         assert_eq!((found.code.as_str(), found.tokens), ("provider_unavailable", (0, 0)), "{endless}");
-        assert!(found.asked <= 3 && began.elapsed() < Duration::from_secs(20), "{endless}: {found:?}");
+        assert!(found.asked <= 3 && began.elapsed() < AGES, "{endless}: {found:?}");
     }
 }

@@ -32,6 +32,8 @@ pub enum Then {
     End,
     /// The connection is closed in the middle of the body.
     Break,
+    /// The same, once the pieces have certainly arrived.
+    BreakLate,
     /// Nothing, and the connection stays open.
     Silence,
     /// The same bytes again and again.
@@ -142,7 +144,7 @@ async fn finish(connection: &mut Io, then: &Then) -> std::io::Result<()> {
             connection.write_all(b"0\r\n\r\n").await?;
             connection.shutdown().await
         }
-        Then::Break => Ok(()),
+        Then::Break | Then::BreakLate => Ok(()),
         Then::Silence => std::future::pending().await,
         Then::Forever(bytes) => loop {
             chunk(connection, bytes.as_bytes()).await?;

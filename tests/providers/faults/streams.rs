@@ -14,8 +14,9 @@ use tokio::task::JoinSet;
 use super::carriers::Io;
 use super::server::{Act, Seen, Then};
 
-/// How long what was sent may be on its way before the connection is closed.
+/// How long what was sent may be on its way before the connection is closed: what arrives together with that is lost with it.
 const ON_ITS_WAY: Duration = Duration::from_millis(40);
+const LATE: Duration = Duration::from_secs(4);
 
 /// Serves one connection until it is closed by either side.
 pub async fn serve(connection: Io, acts: &[Act], seen: &Arc<Mutex<Vec<Seen>>>) -> Result<(), h2::Error> {
@@ -67,8 +68,8 @@ async fn answer(
             }
             match then {
                 Then::End => stream.send_data(Bytes::new(), true)?,
-                Then::Break => {
-                    tokio::time::sleep(ON_ITS_WAY).await;
+                Then::Break | Then::BreakLate => {
+                    tokio::time::sleep(if matches!(then, Then::BreakLate) { LATE } else { ON_ITS_WAY }).await;
                     closed.notify_one();
                 }
                 Then::Silence => std::future::pending().await,

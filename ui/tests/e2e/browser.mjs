@@ -16,6 +16,7 @@ const program = process.env.CHROMIUM ?? (existsSync(shell) ? shell : '/usr/bin/c
 export const launch = (more = []) =>
   chromium.launch({
     executablePath: program,
+    timeout: 180_000,
     args: [
       '--headless',
       '--no-sandbox',
@@ -43,6 +44,7 @@ export async function open(browser, { dark = false, locale = 'en', width = 1440,
       window.cspReports.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber}`),
     );
   }, locale);
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const heard = [];
   // A workflow without a draft answers 404, which the browser itself logs.
@@ -65,7 +67,7 @@ function settler(page) {
   page.on('framenavigated', (frame) => {
     if (frame === page.mainFrame()) asked.clear();
   });
-  return async (most = 20_000) => {
+  return async (most = PATIENCE) => {
     const end = Date.now() + most;
     let quiet = 0;
     while (quiet < 3) {
@@ -92,6 +94,17 @@ function settler(page) {
     }
     return null;
   };
+}
+
+/** What a busy machine may take for anything at all. */
+export const PATIENCE = 60_000;
+/** Whether it comes to be so. */
+export async function soon(test, most = PATIENCE) {
+  for (const end = Date.now() + most; ;) {
+    if (await test()) return true;
+    if (Date.now() > end) return false;
+    await new Promise((next) => setTimeout(next, 50));
+  }
 }
 
 /** What a page looked like when its gate failed, where SHOTS names a folder for that. */

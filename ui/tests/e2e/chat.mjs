@@ -1,5 +1,5 @@
 /** The playground: first words, Markdown, files, an edited message as a branch, two models, stopping, approving, sessions. */
-import { api, axe, base, launch, make, open, picture, reports } from './browser.mjs';
+import { api, axe, base, launch, make, open, picture, reports, soon } from './browser.mjs';
 
 const turns = (page) => page.locator('.msgcol > .um').count();
 
@@ -24,7 +24,7 @@ async function converse(page, agent, wrong) {
   await page.goto(`${base}/agents/${agent}/playground`);
   await page.locator('.empty .btn').first().click();
   await answered(1);
-  expect((await turns(page)) === 1, 'a suggestion begins a session');
+  expect(await soon(async () => (await turns(page)) === 1), 'a suggestion begins a session');
   await page.setInputFiles('.cmpz input[type=file]', { name: 'note.md', mimeType: 'text/markdown', buffer: Buffer.from('# A note\n') });
   await page.locator('.cmpz .att').waitFor();
   await page.setInputFiles('.cmpz input[type=file]', { name: 'page.html', mimeType: 'text/html', buffer: Buffer.from('<p>no</p>') });
@@ -32,10 +32,14 @@ async function converse(page, agent, wrong) {
   await say('Here is **a note**');
   await answered(2);
   await page.locator('.um .att', { hasText: 'note.md' }).waitFor();
-  expect((await page.locator('.cmpz .att').count()) === 0, 'a file goes along, one of a type that is not accepted is not sent');
+  expect(
+    await soon(async () => (await page.locator('.cmpz .att').count()) === 0),
+    'a file goes along, one of a type that is not accepted is not sent',
+  );
   await page.locator('.am .md strong', { hasText: 'a note' }).waitFor();
   said.push('an answer is Markdown');
 
+  await soon(() => new URL(page.url()).searchParams.has('thread'));
   const first = new URL(page.url()).searchParams.get('thread');
   const bubble = page.locator('.msgcol > .um').last();
   await bubble.hover();
@@ -43,8 +47,10 @@ async function converse(page, agent, wrong) {
   await page.locator('.um.edit textarea').fill('Here is something else');
   await page.keyboard.press('Enter');
   await page.locator('.am', { hasText: 'something else' }).waitFor();
-  const branch = new URL(page.url()).searchParams.get('thread');
-  expect(branch !== first && (await turns(page)) === 2, 'an edited message is sent in a branch');
+  const thread = () => new URL(page.url()).searchParams.get('thread');
+  await soon(() => thread() && thread() !== first);
+  const branch = thread();
+  expect(branch !== first && (await soon(async () => (await turns(page)) === 2)), 'an edited message is sent in a branch');
   const kept = await api(`/agents/${agent}/chat/threads/${first}`);
   expect(kept.messages.length === 4 && kept.messages[2].content.includes('a note'), 'the session it left stays as it was');
 
@@ -67,9 +73,8 @@ async function converse(page, agent, wrong) {
   for (const a of await axe(page)) wrong.push(`compare, answered: axe: ${a}`);
   await columns.nth(0).locator('.ca .btn').first().click();
   await page.locator('.um', { hasText: 'Compare this' }).waitFor();
-  expect((await turns(page)) === 3, 'the kept answer goes on from the same history');
-  for (let n = 0; n < 50 && (await threads()).length !== before + 1; n++) await page.waitForTimeout(100);
-  expect((await threads()).length === before + 1, 'the other one left no session behind');
+  expect(await soon(async () => (await turns(page)) === 3), 'the kept answer goes on from the same history');
+  expect(await soon(async () => (await threads()).length === before + 1), 'the other one left no session behind');
   return said;
 }
 
@@ -111,7 +116,7 @@ async function apart(page, agent, wrong) {
   );
   await say('Not now');
   await page.locator('.note-box.fail[role=alert]', { hasText: 'too many runs' }).waitFor();
-  if ((await box.inputValue()) !== 'Not now') wrong.push('a message that was refused is not back in the box');
+  if (!(await soon(async () => (await box.inputValue()) === 'Not now'))) wrong.push('a message that was refused is not back in the box');
   await page.unroute(stream);
   const [other] = (await api(`/agents/${agent}/chat/threads`)).data;
   await page.route(stream, () => new Promise(() => undefined), { times: 1 });
@@ -140,7 +145,6 @@ export async function chat() {
     }));
   const browser = await launch();
   const { page, heard } = await open(browser);
-  page.setDefaultTimeout(20_000);
   const wrong = [];
   let said = [];
   try {

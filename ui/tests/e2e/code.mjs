@@ -1,5 +1,5 @@
 /** Templates are found and installed; code is read, copied, exported, overwritten; classes and files are looked at and imported; what is switched off says so. */
-import { api, axe, base, launch, make, open, picture } from './browser.mjs';
+import { api, axe, base, launch, make, open, picture, soon } from './browser.mjs';
 import { fill } from './places.mjs';
 
 const settings = (flags) => async (route) => {
@@ -13,28 +13,31 @@ async function templates({ page, expect, made }) {
   await page.locator('.nav a[href$="/templates"]').click();
   await page.locator('.tplcard').first().waitFor();
   await page.getByRole('radio', { name: 'Advanced' }).click();
-  expect(/complexity=advanced/.test(page.url()), 'the level is in the address');
+  expect(await soon(() => /complexity=advanced/.test(page.url())), 'the level is in the address');
   await page.getByRole('searchbox').fill('refund');
   await page.waitForURL(/q=refund/);
   await page.locator('.tplcard').nth(1).waitFor({ state: 'detached' });
-  expect((await page.locator('.tplcard').count()) === 1, 'filters narrow together');
+  expect(await soon(async () => (await page.locator('.tplcard').count()) === 1), 'filters narrow together');
   await page.reload();
   await page.locator('.tplcard').first().waitFor();
-  expect((await page.locator('.tplcard').count()) === 1, 'a reload keeps the filters');
+  expect(await soon(async () => (await page.locator('.tplcard').count()) === 1), 'a reload keeps the filters');
   await page.locator('.tplcard h3 button').focus();
   await page.keyboard.press('Enter');
   await page.locator('dialog .picture > svg').waitFor();
-  expect((await page.locator('dialog .tplagents li').count()) === 2, 'the agents that it makes or uses are told');
+  expect(await soon(async () => (await page.locator('dialog .tplagents li').count()) === 2), 'the agents that it makes or uses are told');
   for (const a of await axe(page)) expect(false, `template: axe: ${a}`);
   await page.keyboard.press('Escape');
   await page.locator('dialog').waitFor({ state: 'detached' });
-  expect(await page.evaluate(() => !!document.activeElement?.closest('.tplcard')), 'Escape gives the focus back');
+  expect(await soon(() => page.evaluate(() => !!document.activeElement?.closest('.tplcard'))), 'Escape gives the focus back');
   await page.keyboard.press('Enter');
   await page.locator('dialog input').fill('Gate install');
   await page.keyboard.press('Enter');
   await page.locator('#canvas').waitFor();
   made.push(`/api/workflows/${idIn(page, 'workflows')}`);
-  expect((await page.locator('.crumb h1').textContent()) === 'Gate install', 'an install leads to the editor, under its name');
+  expect(
+    await soon(async () => (await page.locator('.crumb h1').textContent()) === 'Gate install'),
+    'an install leads to the editor, under its name',
+  );
   const there = (await api('/api/agents?limit=100')).data.filter((a) => a.slug === 'refund-actions-agent');
   expect(there.length === 1, 'an agent that is there is used');
   await page.goto(`${base}/templates?type=agents&template=agent/refund-actions-agent`);
@@ -66,7 +69,7 @@ async function code({ page, expect, made }) {
   await page.locator('.codefacts', { hasText: /\.py/ }).waitFor();
   await page.locator('dialog select').selectOption('php');
   await page.locator('.codefacts', { hasText: /\.php/ }).waitFor();
-  expect((await source.textContent()) === first, 'the language changes the text, and back');
+  expect(await soon(async () => (await source.textContent()) === first), 'the language changes the text, and back');
   await page.locator('dialog').getByRole('button', { name: 'Export', exact: true }).click();
   await page.locator('.codepath').waitFor();
   expect(/Agent/.test(await page.locator('.codepath .mono').textContent()), 'the class path is told after an export');
@@ -76,8 +79,8 @@ async function code({ page, expect, made }) {
   await page.locator('dialog .note-box.wait').waitFor();
   await page.getByRole('button', { name: 'Save & Export' }).click();
   await page.locator('.codefoot.ask').waitFor();
-  expect((await api(`/api/agents/${agent.id}`)).instructions === 'Second.', 'Save & Export saves first');
-  expect(await page.evaluate(() => !!document.activeElement?.closest('.codefoot.ask')), 'a file that is there is asked about');
+  expect(await soon(async () => (await api(`/api/agents/${agent.id}`)).instructions === 'Second.'), 'Save & Export saves first');
+  expect(await soon(() => page.evaluate(() => !!document.activeElement?.closest('.codefoot.ask'))), 'a file that is there is asked about');
   await page.keyboard.press('Enter');
   await page.locator('.codefoot.ask').waitFor({ state: 'detached' });
   await page.locator('dialog').getByRole('button', { name: 'Export', exact: true }).click();
@@ -91,7 +94,10 @@ async function code({ page, expect, made }) {
   await page.locator('.form textarea').first().fill('Third.');
   await page.keyboard.press('Control+s');
   await page.getByText('Saved', { exact: true }).first().waitFor();
-  expect((await api(`/api/agents/${agent.id}`)).instructions === 'Third.', 'an export is no conflict for the next save');
+  expect(
+    await soon(async () => (await api(`/api/agents/${agent.id}`)).instructions === 'Third.'),
+    'an export is no conflict for the next save',
+  );
 }
 
 /** A draft becomes a version, and that is what is written. */
@@ -120,9 +126,11 @@ async function switched({ page, expect }) {
   await page.route(/\/api\/settings$/, settings({ canExport: false, canPreview: true, canImport: true, templates: false }));
   await page.goto(`${base}/tools/${tool.id}?code=php`);
   await page.locator('dialog pre.source').waitFor();
-  const off = await page.locator('dialog .codefoot [aria-disabled=true]').count();
-  expect(off === 2, 'without canExport both exports are off, the text is there');
-  expect(!(await page.locator('.nav a[href$="/templates"]').count()), 'templates that are off are in no menu');
+  expect(
+    await soon(async () => (await page.locator('dialog .codefoot [aria-disabled=true]').count()) === 2),
+    'without canExport both exports are off, the text is there',
+  );
+  expect(await soon(async () => !(await page.locator('.nav a[href$="/templates"]').count())), 'templates that are off are in no menu');
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.route(/\/api\/settings$/, settings({ canExport: true, canPreview: false, canImport: true }));
   await page.goto(`${base}/tools/${tool.id}?code=php`);
@@ -185,7 +193,10 @@ async function imports({ page, expect, made }) {
   await page.waitForURL(/\/edit/);
   await page.locator('#canvas').waitFor();
   made.push(`/api/workflows/${idIn(page, 'workflows')}`);
-  expect((await page.locator('.crumb h1').textContent()) === 'Gate file', 'a bare graph takes the name of its file');
+  expect(
+    await soon(async () => (await page.locator('.crumb h1').textContent()) === 'Gate file'),
+    'a bare graph takes the name of its file',
+  );
 }
 
 export async function codegen() {
@@ -193,7 +204,6 @@ export async function codegen() {
   const browser = await launch();
   const { context, page, heard } = await open(browser);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => undefined);
-  page.setDefaultTimeout(15_000);
   const wrong = [];
   const said = [];
   const made = [];

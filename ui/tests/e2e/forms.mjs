@@ -1,11 +1,10 @@
 /** Forms: what was typed is there after leaving the page, a wrong field is told and focused, two people saving are told apart. */
-import { api, base, launch, make, open, picture } from './browser.mjs';
+import { api, base, launch, make, open, picture, soon } from './browser.mjs';
 
 export async function forms() {
   const agent = await make('/api/agents', { name: 'Gate form', provider: 'script', model: 'demo' });
   const browser = await launch();
   const { page, heard } = await open(browser);
-  page.setDefaultTimeout(10_000);
   const wrong = [];
   const said = [];
   const expect = (truth, text) => {
@@ -23,10 +22,13 @@ export async function forms() {
     await page.getByRole('button', { name: 'Leave' }).click();
     await page.locator('td a.rowlink').first().waitFor();
     await page.goBack();
-    expect((await instructions.inputValue()) === 'Typed, not saved.', 'what was typed is there after leaving the page');
+    expect(
+      await soon(async () => (await instructions.inputValue()) === 'Typed, not saved.'),
+      'what was typed is there after leaving the page',
+    );
     await page.keyboard.press('Control+s');
     await page.locator('.toast').first().waitFor();
-    expect((await stored()) === 'Typed, not saved.', 'Ctrl S saves');
+    expect(await soon(async () => (await stored()) === 'Typed, not saved.'), 'Ctrl S saves');
     await instructions.fill('Mine.');
     await api(`/api/agents/${agent.id}`, { method: 'PATCH', body: JSON.stringify({ instructions: 'Theirs.' }) });
     await page.locator('.top .btn.pri').click();
@@ -39,17 +41,29 @@ export async function forms() {
     await page.locator('.dialog').waitFor();
     await page.locator('.dialog .btn.pri').click();
     await page.locator('.dialog').waitFor({ state: 'detached' });
-    expect((await stored()) === 'Mine.', 'two people saving are told apart');
-    await page.route(new RegExp(`/api/agents/${agent.id}$`), async (route) => {
-      if (route.request().method() === 'PUT') await new Promise((go) => setTimeout(go, 800));
+    expect(await soon(async () => (await stored()) === 'Mine.'), 'two people saving are told apart');
+    const own = new RegExp(`/api/agents/${agent.id}$`);
+    let asked;
+    const saving = new Promise((go) => (asked = go));
+    let answer;
+    const answered = new Promise((go) => (answer = go));
+    await page.route(own, async (route) => {
+      if (route.request().method() === 'PUT') {
+        asked();
+        await answered;
+      }
       await route.continue();
     });
     await instructions.fill('one two');
     await instructions.press('Control+s');
-    await page.waitForTimeout(200);
+    await saving;
     await instructions.press('End');
     await page.keyboard.type(' three');
-    await page.waitForTimeout(1200);
+    const saved = page.waitForResponse((response) => own.test(response.url()) && response.request().method() === 'PUT');
+    answer();
+    await saved;
+    expect(await soon(async () => (await stored()) === 'one two'), 'what was there when it was saved is stored');
+    await page.waitForTimeout(400);
     expect(
       (await instructions.inputValue()) === 'one two three' && (await page.getByText('Unsaved changes').count()) === 1,
       'what is typed while it is saved stays, and is marked as unsaved',
@@ -82,8 +96,10 @@ export async function forms() {
     await page.locator('.form input').first().fill('not a name!');
     await page.locator('.top .btn.pri').click();
     await page.locator('.form .err').first().waitFor();
-    await page.waitForTimeout(100);
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-invalid') === 'true'), 'a wrong field is told and focused');
+    expect(
+      await soon(() => page.evaluate(() => document.activeElement?.getAttribute('aria-invalid') === 'true')),
+      'a wrong field is told and focused',
+    );
   } catch (error) {
     await picture(page, 'forms-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));

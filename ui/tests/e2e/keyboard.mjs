@@ -1,10 +1,20 @@
 /** Without a pointer: build a chat workflow, run it, approve a tool, read its trace. */
-import { api, base, launch, open, picture } from './browser.mjs';
+import { api, base, launch, open, picture, soon } from './browser.mjs';
+
+/** What a key did has been drawn. */
+const drawn = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) => {
+        requestAnimationFrame(() => requestAnimationFrame(done));
+      }),
+  );
 
 async function tabTo(page, test, most = 90) {
   for (let n = 0; n < most; n++) {
     if (await page.evaluate(test)) return;
     await page.keyboard.press('Tab');
+    await drawn(page);
   }
   throw new Error(`Tab never reached ${test}`);
 }
@@ -13,6 +23,7 @@ async function walkTo(page, id) {
   for (let n = 0; n < 20; n++) {
     if (await page.locator(`[data-id="${id}"].selected`).count()) return;
     await page.keyboard.press('Tab');
+    await drawn(page);
   }
   throw new Error(`Tab never reached the node ${id}`);
 }
@@ -37,8 +48,16 @@ export async function keyboard() {
   try {
     await page.goto(`${base}/workflows`);
     await page.locator('h1').first().waitFor();
-    await page.keyboard.press('Control+k');
-    await page.locator('.palette input').waitFor();
+    // The page listens for keys once it has been drawn.
+    const opened = page.locator('.palette input');
+    await soon(async () => {
+      await page.keyboard.press('Control+k');
+      return opened
+        .waitFor({ timeout: 5000 })
+        .then(() => true)
+        .catch(() => false);
+    });
+    await opened.waitFor();
     await page.keyboard.type('New workflow');
     await page.keyboard.press('Enter');
     await page.locator('.dialog input:focus').waitFor();
@@ -68,10 +87,12 @@ export async function keyboard() {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
-    if (await page.evaluate(() => !!document.activeElement?.closest('#canvas')))
+    if (!(await soon(() => page.evaluate(() => !document.activeElement?.closest('#canvas')), 10_000)))
       throw new Error('Escape twice and Tab do not leave the canvas');
     await page.locator('#canvas').focus();
     await walkTo(page, 'agent_1');
+    // The first time this part of the pages has to be fetched; the key looks for it only for a while.
+    await page.locator('#inspector .ib input').first().waitFor();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => !!document.activeElement?.matches('#inspector .ib input'));
     await page.keyboard.press('Escape');
@@ -86,17 +107,17 @@ export async function keyboard() {
     await tabTo(page, "!!document.activeElement?.closest('[data-field=require_tool_approval]')");
     await page.keyboard.press('Space');
     await page.keyboard.press('Control+s');
-    await page.getByText(/Saved as version/).waitFor({ timeout: 10_000 });
+    await page.getByText(/Saved as version/).waitFor();
     said.push('saved a version');
     await page.keyboard.press('Control+Enter');
-    await page.locator('#composer:focus').waitFor({ timeout: 5000 });
+    await page.locator('#composer:focus').waitFor();
     await page.keyboard.type(process.env.E2E_MESSAGE ?? 'refund please');
     await page.keyboard.press('Enter');
-    await page.locator('.appr').first().waitFor({ timeout: 20_000 });
+    await page.locator('.appr').first().waitFor();
     said.push('the run waits for approval');
     await tabTo(page, "!!document.activeElement?.closest('.appr') && document.activeElement.matches('button')");
     await page.keyboard.press('a');
-    await page.locator('.reply').waitFor({ timeout: 20_000 });
+    await page.locator('.reply').waitFor();
     said.push('approved; the run completed');
     await tabTo(page, 'document.activeElement?.matches(\'a[href*="/traces/"]\') === true', 160);
     await page.keyboard.press('Enter');

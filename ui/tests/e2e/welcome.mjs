@@ -24,7 +24,6 @@ const NOTHING = /\/api\/workflows\?(?!.*draft)|\/api\/workflows$/;
 export async function welcome() {
   const browser = await launch();
   const { page, heard } = await open(browser);
-  page.setDefaultTimeout(20_000);
   const wrong = [];
   const said = [];
   const made = [];

@@ -4,12 +4,12 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queries } from '../../src/api/queries';
 import { loadLocale } from '../../src/i18n';
 import AgentForm from '../../src/pages/agents/form';
-import { act, button, click, render } from './dom';
+import { act, button, click, render, wait } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
 afterEach(() => queries.clear());
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 20)));
+const settle = (): Promise<void> => wait(20);
 
 describe('the form of an agent', () => {
   it('says what becomes of an answer that is cut at its token limit, and keeps what is chosen', async () => {

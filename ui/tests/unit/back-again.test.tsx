@@ -9,7 +9,7 @@ import { tellGone, useConnection } from '../../src/api/connection';
 import { queries } from '../../src/api/queries';
 import { loadLocale } from '../../src/i18n';
 import { Starters } from '../../src/pages/start/start';
-import { act, click, render } from './dom';
+import { act, click, render, wait } from './dom';
 import { json, offline, refusal, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -22,7 +22,7 @@ afterEach(() => {
   queries.clear();
   document.body.replaceChildren();
 });
-const settle = (ms = 30): Promise<void> => act(async () => new Promise((done) => setTimeout(done, ms)));
+const settle = (ms = 30): Promise<void> => wait(ms);
 
 describe('what could not be read', () => {
   it.each([

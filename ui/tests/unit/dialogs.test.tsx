@@ -9,7 +9,7 @@ import { SaveButton, useDefinition } from '../../src/parts/definition';
 import { Dialog } from '../../src/parts/dialog';
 import { Part } from '../../src/parts/part';
 import { Toasts, toast } from '../../src/parts/toast';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, refusal, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -21,7 +21,7 @@ afterEach(() => {
   queries.clear();
   vi.restoreAllMocks();
 });
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 20)));
+const settle = (): Promise<void> => wait(20);
 
 describe('a written document', () => {
   it('stays in its dialog with the reason when it is refused, and after Escape', async () => {

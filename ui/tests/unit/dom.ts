@@ -10,6 +10,12 @@ HTMLElement.prototype.showPopover ??= () => undefined;
 window.matchMedia ??= ((query: string) => ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} })) as never;
 
 export { act };
+/** Time passes, and what is due by then has its turns, also where the machine gave it none meanwhile. */
+export const wait = (ms: number): Promise<void> =>
+  act(async () => {
+    await new Promise((done) => setTimeout(done, ms));
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
+  });
 export async function render(node: ReactNode): Promise<{ host: HTMLElement; gone: () => Promise<void> }> {
   const host = document.createElement('div');
   document.body.append(host);

@@ -13,7 +13,7 @@ import { SaveButton, useDefinition } from '../../src/parts/definition';
 import { Dialog } from '../../src/parts/dialog';
 import { SearchField } from '../../src/parts/listing';
 import { useLeaving } from '../../src/parts/unsaved';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -106,7 +106,7 @@ describe('what leads nowhere', () => {
     let days: (r: Response) => void = () => undefined;
     server.on('GET', /\/api\/usage.*group_by=day/, () => new Promise<Response>((ok) => (days = ok)));
     const { host, gone } = await render(at('/usage', <Usage />).node);
-    const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 40)));
+    const settle = (): Promise<void> => wait(40);
     await settle();
     const csv = (): HTMLButtonElement | undefined => [...host.querySelectorAll('button')].find((b) => b.textContent?.includes('CSV'));
     expect(csv()?.disabled).toBe(true);
@@ -137,7 +137,7 @@ describe('a form with a text that is no JSON yet', () => {
         <Form />
       </QueryClientProvider>,
     );
-    const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 30)));
+    const settle = (): Promise<void> => wait(30);
     await settle();
     const area = host.querySelector('textarea') as HTMLTextAreaElement;
     await type(area, '{ "a": "c", }');

@@ -12,7 +12,7 @@ import { emptyGraph } from '../../src/graph/document';
 import { loadLocale } from '../../src/i18n';
 import { Queued } from '../../src/pages/traces/detail';
 import { readyMarkdown } from '../../src/parts/markdown';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, Server } from './fake-server';
 
 vi.mock('../../src/parts/markdown-blocks', () => {
@@ -30,7 +30,7 @@ afterEach(() => {
   useEditor.setState(blank());
   document.body.replaceChildren();
 });
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 30)));
+const settle = (): Promise<void> => wait(30);
 
 describe('a note on the canvas', () => {
   it('has what is written on it, also when it leaves the view in the middle', async () => {

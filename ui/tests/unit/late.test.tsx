@@ -19,7 +19,7 @@ import { NameDialog } from '../../src/parts/name-dialog';
 import CompareTraces from '../../src/pages/traces/compare';
 import { nothing, useRun } from '../../src/run/store';
 import { blankStep, noRun } from '../../src/run/view';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, offline, pass, run, Server, stream } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -38,7 +38,7 @@ afterEach(() => {
   usePanels.setState(usePanels.getInitialState());
   document.body.replaceChildren();
 });
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 30)));
+const settle = (): Promise<void> => wait(30);
 const within = (page: ReactElement, path = '/'): ReactElement => {
   const { hook, searchHook } = memoryLocation({ path });
   return (
@@ -110,10 +110,13 @@ describe('the events of a run that was opened', () => {
     ];
     server.on('GET', /events\/stream/, () => stream(all));
     const { host, gone } = await render(within(<Events />));
-    await vi.waitFor(async () => {
-      await settle();
-      expect(host.querySelectorAll('.ev').length).toBeGreaterThan(2);
-    });
+    await vi.waitFor(
+      async () => {
+        await settle();
+        expect(host.querySelectorAll('.ev').length).toBeGreaterThan(2);
+      },
+      { timeout: 20_000 },
+    );
     expect(host.textContent).not.toContain('token');
     await gone();
   });

@@ -11,7 +11,7 @@ import { Documents } from '../../src/pages/knowledge/documents';
 import Settings from '../../src/pages/settings/page';
 import { statusOf, type NodeState } from '../../src/run/view';
 import schema from '../graph-schema.json';
-import { act, button, click, render, type } from './dom';
+import { button, click, render, type, wait } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -20,7 +20,7 @@ beforeEach(() => {
   server = new Server();
 });
 afterEach(() => queries.clear());
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 20)));
+const settle = (): Promise<void> => wait(20);
 const shown = (page: ReactElement): ReturnType<typeof render> => render(<QueryClientProvider client={queries}>{page}</QueryClientProvider>);
 
 describe('the documents of a base', () => {

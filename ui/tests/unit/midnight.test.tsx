@@ -8,7 +8,7 @@ import { queries } from '../../src/api/queries';
 import { useToday } from '../../src/api/window';
 import { loadLocale } from '../../src/i18n';
 import Usage from '../../src/pages/usage/page';
-import { act, render } from './dom';
+import { act, render, wait } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -56,7 +56,7 @@ describe('the usage page', () => {
     async (path) => {
       const fault = vi.spyOn(console, 'error').mockImplementation(() => undefined);
       const { host, gone } = await render(within(<Usage />, path));
-      await act(async () => new Promise((done) => setTimeout(done, 50)));
+      await wait(50);
       expect([host.querySelector('.us') !== null, fault.mock.calls.length]).toEqual([true, 0]);
       fault.mockRestore();
       await gone();

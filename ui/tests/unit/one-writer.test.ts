@@ -142,7 +142,7 @@ describe('one writer among tabs', () => {
     expect(await waits).toBe(false);
     vi.useRealTimers();
     const taken = other.take();
-    await vi.waitFor(() => expect((session as unknown as { giving: boolean }).giving).toBe(true), { timeout: 3000, interval: 5 });
+    await vi.waitFor(() => expect((session as unknown as { giving: boolean }).giving).toBe(true), { timeout: 20_000, interval: 5 });
     const seen: (string | null)[] = [];
     const undo = useEditor.subscribe((s) => s.workflow && seen.push(s.readOnly));
     server.let();

@@ -56,12 +56,12 @@ describe('a session that was renewed', () => {
     tellConnection({ signedOut: true });
     const other = new BroadcastChannel('studio-session:');
     other.postMessage('in');
-    for (let n = 0; n < 50 && useConnection.getState().signedOut; n++) await new Promise((go) => setTimeout(go, 10));
+    for (let n = 0; n < 1000 && useConnection.getState().signedOut; n++) await new Promise((go) => setTimeout(go, 10));
     expect([useConnection.getState().signedOut, token()]).toEqual([false, 'new&1']);
     tellConnection({ signedOut: true });
     token('old');
     window.dispatchEvent(new Event('focus'));
-    for (let n = 0; n < 50 && useConnection.getState().signedOut; n++) await new Promise((go) => setTimeout(go, 10));
+    for (let n = 0; n < 1000 && useConnection.getState().signedOut; n++) await new Promise((go) => setTimeout(go, 10));
     expect([useConnection.getState().signedOut, token()]).toEqual([false, 'new&1']);
     other.close();
   });

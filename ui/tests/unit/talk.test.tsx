@@ -14,7 +14,7 @@ import { ChatContext, ChatSession } from '../../src/pages/playground/session';
 import { Side } from '../../src/pages/playground/side';
 import { newTurn } from '../../src/pages/playground/turns';
 import { Toasts } from '../../src/parts/toast';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, offline, refusal, Server, stream } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -30,7 +30,7 @@ const agent = {
   tools: [],
   parameters: {},
 } as unknown as Agent;
-const settle = (ms = 30): Promise<void> => act(async () => new Promise((done) => setTimeout(done, ms)));
+const settle = (ms = 30): Promise<void> => wait(ms);
 const box = (): HTMLTextAreaElement => document.querySelector('#chatbox') as HTMLTextAreaElement;
 const labelled = (label: string): HTMLElement => document.querySelector(`[aria-label="${label}"]`) as HTMLElement;
 const DONE = stream.bind(null, [

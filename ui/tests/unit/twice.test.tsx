@@ -9,7 +9,7 @@ import { loadLocale } from '../../src/i18n';
 import Knowledge from '../../src/pages/knowledge/list';
 import Workflows from '../../src/pages/workflows/list';
 import { DeleteDialog } from '../../src/parts/listing';
-import { act, button, click, render, type } from './dom';
+import { act, button, click, render, type, wait } from './dom';
 import { json, Server } from './fake-server';
 
 beforeAll(() => loadLocale('en'));
@@ -25,7 +25,7 @@ afterEach(() => {
   document.body.replaceChildren();
   vi.unstubAllGlobals();
 });
-const settle = (): Promise<void> => act(async () => new Promise((done) => setTimeout(done, 30)));
+const settle = (): Promise<void> => wait(30);
 const shown = (page: ReactElement) => {
   const place = memoryLocation({ path: '/here', record: true });
   const node = (

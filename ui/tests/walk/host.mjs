@@ -28,14 +28,17 @@ const configOf = (pace) => ({
   },
 });
 
-const freePort = () =>
-  new Promise((done) => {
+/** Below those that outgoing connections take: a host that is started again finds its port free. */
+async function freePort() {
+  for (;;) {
+    const port = 18_000 + Math.floor(Math.random() * 12_000);
     const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => done(port));
-    });
-  });
+    const free = await new Promise((done) => server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true)));
+    if (!free) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
+}
 
 export async function startHost(program, pace) {
   const folder = mkdtempSync(join(tmpdir(), 'studio-walk-'));
@@ -50,8 +53,8 @@ export async function startHost(program, pace) {
       env: { ...process.env, STUDIO_ROUTE_PREFIX: 'studio' },
     });
     child = one;
-    for (let n = 0; n < 300; n++) {
-      if (one.exitCode !== null) throw new Error(`the host ended with ${one.exitCode}`);
+    for (let n = 0; n < 2400; n++) {
+      if (one.exitCode !== null || one.signalCode !== null) throw new Error(`the host ended with ${one.exitCode ?? one.signalCode}`);
       if (
         await fetch(`${base}/workflows`)
           .then((r) => r.ok)
