@@ -41,5 +41,6 @@ release="$(sed -n "s/^default_version = '\(.*\)'/\1/p" vector.control)"
 gcc -shared -fPIC -O2 -ftree-vectorize -fno-math-errno -fassociative-math -fno-signed-zeros -fno-trapping-math -D_GNU_SOURCE \
     -I "$work/dev/usr/include/postgresql/$version/server" -I src src/*.c -o vector.so
 "${as_root[@]}" install -m 644 vector.so "/usr/lib/postgresql/$version/lib/vector.so"
-"${as_root[@]}" install -m 644 vector.control "$extensions/"
 "${as_root[@]}" install -m 644 sql/vector.sql "$extensions/vector--$release.sql"
+# The last one: by it this script knows that all is there.
+"${as_root[@]}" install -m 644 vector.control "$extensions/"

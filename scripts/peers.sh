@@ -23,21 +23,7 @@ node_peer() { # folder, packages
     echo "$wanted" >"$peers/$folder/wanted"
 }
 
-# Below the ports that outgoing connections take, so that nobody comes between this and the program that will listen there.
-free_port() {
-    python3 - <<'END'
-import random, socket
-while True:
-    port = random.randrange(18000, 30000)
-    with socket.socket() as place:
-        try:
-            place.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-    print(port)
-    break
-END
-}
+free_port() { scripts/free-port.py; }
 
 started=()
 end() {

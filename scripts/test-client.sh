@@ -38,11 +38,11 @@ npx tsc --strict --target es2022 --module nodenext --types node hello.ts
 
 example=$target/debug/examples/axum
 [ -x "$example" ] || { cd "$root" && "${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}" && cd - >/dev/null; }
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$("$root/scripts/free-port.py")
 STUDIO_ROUTE_PREFIX=studio STUDIO_EXPORT_PATH="$empty/app" "$example" --port "$port" --database "$empty/studio.sqlite" >host.log 2>&1 &
 host=$!
 export STUDIO_URL=http://127.0.0.1:$port/studio
-for _ in $(seq 100); do curl -sf -o /dev/null "$STUDIO_URL/workflows" && break; sleep 0.1; done
+for _ in $(seq 600); do curl -sf -o /dev/null --max-time 20 "$STUDIO_URL/workflows" && break; kill -0 "$host" 2>/dev/null || break; sleep 0.1; done
 cat >seed.mjs <<'SEED'
 import { Client } from '@wfstudio/client';
 const at = { position: { x: 0, y: 0 } };
@@ -52,7 +52,7 @@ const body = { slug: 'draft', name: 'Draft', graph: { version: 1, nodes, edges }
 await new Client({ url: process.env.STUDIO_URL }).call('POST /api/workflows', { body });
 SEED
 node seed.mjs
-timeout 30 node hello.js >said || { cat said host.log >&2; exit 1; }
+timeout 90 node hello.js >said || { cat said host.log >&2; exit 1; }
 grep -q "'Draft'" said && grep -q '^trace_completed$' said && grep -q '^rested [0-9a-f-]*$' said || { cat said host.log >&2; exit 1; }
 kill "$host"
 wait "$host" || true

@@ -28,7 +28,7 @@ if ! { is_installed "$everything" "$everything_version" && is_installed "$confor
 fi
 node="$peers/node_modules/node/bin/node"
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { scripts/free-port.py; }
 started=()
 end() { for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done; }
 trap end EXIT
@@ -37,7 +37,7 @@ begin() { # name, port, program with arguments
     shift 2
     "$@" >"$peers/$name.log" 2>&1 &
     started+=($!)
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return
         kill -0 "${started[-1]}" 2>/dev/null || break
         sleep 0.2

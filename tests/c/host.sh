@@ -2,18 +2,7 @@
 # Mounts everything in the C host and asks it as a browser would: pages, assets, JSON, a stream, a refusal, an upload.
 set -euo pipefail
 host=$1
-# Below the ports that outgoing connections take.
-port=$(python3 -c '
-import random, socket
-while True:
-    with socket.socket() as place:
-        port = random.randrange(18000, 30000)
-        try:
-            place.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-    print(port)
-    break')
+port=$("$(dirname "$0")/../../scripts/free-port.py")
 rm -f host.sqlite*
 "$host" "$port" host.sqlite >host.log &
 pid=$!
