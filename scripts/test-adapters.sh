@@ -45,7 +45,7 @@ host() { # language, port
             # A build of its own: the suite of Node.js may run meanwhile, and builds anew.
             rm -rf "$place/host-node"
             mkdir "$place/host-node"
-            cp -r bindings/node/{src,host.mjs,package.json,tsconfig.json} "$place/host-node/"
+            cp -r bindings/node/{src,test,host.mjs,package.json,tsconfig.json} "$place/host-node/"
             ln -s "$root/bindings/node/node_modules" "$place/host-node/node_modules"
             (cd "$place/host-node" && node_modules/.bin/tsc -p tsconfig.json)
             start node "${told[@]}" FRAMEWORK=express "$(command -v node)" "$place/host-node/host.mjs"
