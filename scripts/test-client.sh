@@ -23,7 +23,7 @@ log=$(mktemp)
 empty=$(mktemp -d)
 host=
 trap '[ -z "$host" ] || kill "$host" 2>/dev/null || true; rm -rf "$log" "$empty"' EXIT
-{ npx tsc -p test && timeout 120 node --test --test-reporter=tap test/*.test.mjs; } >"$log" 2>&1 || { grep -vE '^ *(---|\.\.\.|duration_ms.*|ok .*)$' "$log" >&2; exit 1; }
+{ npx tsc -p test && timeout 240 node --test --test-reporter=tap test/*.test.mjs; } >"$log" 2>&1 || { grep -vE '^ *(---|\.\.\.|duration_ms.*|ok .*)$' "$log" >&2; exit 1; }
 awk '$2 == "pass" {print "test result: ok. " $3 " passed"}' "$log"
 
 say "as a package, in an empty TypeScript project"
