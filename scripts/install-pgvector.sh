@@ -42,5 +42,5 @@ gcc -shared -fPIC -O2 -ftree-vectorize -fno-math-errno -fassociative-math -fno-s
     -I "$work/dev/usr/include/postgresql/$version/server" -I src src/*.c -o vector.so
 "${as_root[@]}" install -m 644 vector.so "/usr/lib/postgresql/$version/lib/vector.so"
 "${as_root[@]}" install -m 644 sql/vector.sql "$extensions/vector--$release.sql"
-# Last what tells others that it is there.
+# The last one: by it this script knows that all is there.
 "${as_root[@]}" install -m 644 vector.control "$extensions/"

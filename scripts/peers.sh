@@ -31,7 +31,7 @@ node_peer() { # folder, packages
     echo "$wanted" >"$peers/$folder/wanted"
 }
 
-free_port() { scripts/free-port.sh; }
+free_port() { scripts/free-port.py; }
 
 started=()
 end() {

@@ -23,7 +23,7 @@ log=$(mktemp)
 empty=$(mktemp -d)
 host=
 trap '[ -z "$host" ] || kill "$host" 2>/dev/null || true; rm -rf "$log" "$empty"' EXIT
-{ npx tsc -p test && timeout 120 node --test --test-reporter=tap test/*.test.mjs; } >"$log" 2>&1 || { grep -vE '^ *(---|\.\.\.|duration_ms.*|ok .*)$' "$log" >&2; exit 1; }
+{ npx tsc -p test && timeout 240 node --test --test-reporter=tap test/*.test.mjs; } >"$log" 2>&1 || { grep -vE '^ *(---|\.\.\.|duration_ms.*|ok .*)$' "$log" >&2; exit 1; }
 awk '$2 == "pass" {print "test result: ok. " $3 " passed"}' "$log"
 
 say "as a package, in an empty TypeScript project"
@@ -38,11 +38,11 @@ npx tsc --strict --target es2022 --module nodenext --types node hello.ts
 
 example=$target/debug/examples/axum
 [ -x "$example" ] || { cd "$root" && "${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}" && cd - >/dev/null; }
-port=$("$root/scripts/free-port.sh")
+port=$("$root/scripts/free-port.py")
 STUDIO_ROUTE_PREFIX=studio STUDIO_EXPORT_PATH="$empty/app" "$example" --port "$port" --database "$empty/studio.sqlite" >host.log 2>&1 &
 host=$!
 export STUDIO_URL=http://127.0.0.1:$port/studio
-for _ in $(seq 600); do curl -sf -o /dev/null --max-time 5 "$STUDIO_URL/workflows" && break; sleep 0.1; done
+for _ in $(seq 600); do curl -sf -o /dev/null --max-time 20 "$STUDIO_URL/workflows" && break; kill -0 "$host" 2>/dev/null || break; sleep 0.1; done
 cat >seed.mjs <<'SEED'
 import { Client } from '@wfstudio/client';
 const at = { position: { x: 0, y: 0 } };

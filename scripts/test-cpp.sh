@@ -41,9 +41,9 @@ fi
 cd hello
 g++ "${hello_flags[@]}" "$root/bindings/cpp/tests/seed.cpp" -o seed "${link[@]}"
 STUDIO_ENV=local ./seed
-port=$((20000 + RANDOM % 20000))
 for host in ./host $([ -x build/host ] && echo build/host); do
-    out=$(echo | STUDIO_ENV=local timeout 20 "$host" "$port") || { echo "$out" >&2; exit 1; }
+    port=$("$root/scripts/free-port.py")
+    out=$(echo | STUDIO_ENV=local timeout 60 "$host" "$port") || { echo "$out" >&2; exit 1; }
     grep -q trace_completed <<<"$out" && grep -qx 200 <<<"$out" || { echo "the hello host said: $out" >&2; exit 1; }
 done
 

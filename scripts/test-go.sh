@@ -43,11 +43,11 @@ offline=(env -u WFSTUDIO_LIBRARY HOME="$work" XDG_CACHE_HOME="$work/cache" GOFLA
 "${offline[@]}" go get github.com/wfstudio/wfstudio-go@v"$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)" 
 "${offline[@]}" go build -o hello .
 "${offline[@]}" go run ./seed "$root/scripts/package/draft.json"
-port=$("$root/scripts/free-port.sh")
-"${offline[@]}" PORT="$port" timeout 60 ./hello >hello.log 2>&1 &
+port=$("$root/scripts/free-port.py")
+"${offline[@]}" PORT="$port" timeout 120 ./hello >hello.log 2>&1 &
 hello=$!
-out=$(curl -sS --retry 100 --retry-connrefused --retry-delay 1 --retry-max-time 30 "http://127.0.0.1:$port/events" 2>&1) || true
-curl -sf "http://127.0.0.1:$port/studio/workflows" | grep -q '<div id="studio">' || out="no pages: $out"
+out=$(curl -sS --retry 100 --retry-connrefused --retry-delay 1 --retry-max-time 60 "http://127.0.0.1:$port/events" 2>&1) || true
+page=$(curl -sf "http://127.0.0.1:$port/studio/workflows") && grep -q '<div id="studio">' <<<"$page" || out="no pages: $out"
 kill "$hello"
 grep -q '^trace_completed' <<<"$out" || { echo "the hello host said: $out" "$(cat hello.log)" >&2; exit 1; }
 [ "$(stat -c %a "$work/cache/wfstudio/"*)" = 700 ]

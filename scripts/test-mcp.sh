@@ -28,7 +28,7 @@ if ! { is_installed "$everything" "$everything_version" && is_installed "$confor
 fi
 node="$peers/node_modules/node/bin/node"
 
-free_port() { scripts/free-port.sh; }
+free_port() { scripts/free-port.py; }
 started=()
 end() { for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done; }
 trap end EXIT

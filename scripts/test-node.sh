@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the npm package: types, the engine and its mounts in Node.js, the conformance suite in Node.js, Bun and Deno.
-# `scripts/test-node.sh quick` leaves the suite out, `… build` only builds.
+# `scripts/test-node.sh quick` leaves the suite out, `… build` only builds, `… packages` only installs what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -11,11 +11,17 @@ export WFSTUDIO_LIBRARY
 command -v npm >/dev/null || scripts/prepare.sh peers
 [ -d "$target/node/node_modules/.bin" ] && PATH=$(cd "$target" && pwd)/node/node_modules/.bin:$PATH
 
+# Another suite may install at the same time.
+mkdir -p "$target"
+exec 9>"$target/node-packages.lock"
+flock 9
 cd bindings/node
 cmp -s package-lock.json node_modules/.installed || {
     npm ci --silent --no-fund --no-audit --ignore-scripts
     cp package-lock.json node_modules/.installed
 }
+exec 9>&-
+[ "${1:-}" != packages ] || exit 0
 [ ! -e "$root/bindings/abi.json" ] || "$root/bindings/generate/node.py" --check
 npm run --silent format >/dev/null || { echo "not formatted: npx prettier --write src test host.mjs package.json" >&2; exit 1; }
 rm -rf dist

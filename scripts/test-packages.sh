@@ -15,7 +15,7 @@ work=$(mktemp -d)
 host=
 trap 'rm -rf "$work"' EXIT
 
-free_port() { "$root/scripts/free-port.sh"; }
+free_port() { "$root/scripts/free-port.py"; }
 ask() { curl -sf --max-time 20 -H 'X-Requested-With: XMLHttpRequest' -H 'Content-Type: application/json' "$@"; }
 fail() {
     echo "$1" >&2
@@ -30,7 +30,7 @@ serve() { # port, command
     shift
     env -u WFSTUDIO_LIBRARY STUDIO_ENV=local PORT="$port" "$@" >host.log 2>&1 &
     host=$!
-    for _ in $(seq 200); do curl -sf -o /dev/null "$url/workflows" && break; kill -0 "$host" 2>/dev/null || fail "the host ended"; sleep 0.1; done
+    for _ in $(seq 600); do curl -sf -o /dev/null --max-time 20 "$url/workflows" && break; kill -0 "$host" 2>/dev/null || fail "the host ended"; sleep 0.1; done
     ask -o answer "$url/workflows" && grep -q '<div id="studio">' answer || fail "no pages"
     python3 - >definition.json <<'PYTHON'
 import json

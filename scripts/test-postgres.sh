@@ -34,7 +34,7 @@ end() {
 }
 trap end EXIT
 
-port=$(scripts/free-port.sh)
+port=$(scripts/free-port.py)
 "${as[@]}" "$bin/initdb" -D "$home/data" -A trust -U studio -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null
 cat >>"$home/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'

@@ -29,7 +29,7 @@ cd "$root"
 [ "${STUDIO_BROWSER:-1}" = 0 ] && exit 0
 
 "${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
-free_port() { scripts/free-port.sh; }
+free_port() { "$root/scripts/free-port.py"; }
 # Pictures of what failed.
 export SHOTS=$work/pictures
 mkdir -p "$SHOTS"
@@ -39,11 +39,7 @@ host() { # port, prefix: the example host on a database of its own
     rm -rf "$work/$1".sqlite* "$work/$1-app"
     STUDIO_ROUTE_PREFIX=$2 STUDIO_EXPORT_PATH="$work/$1-app" "$target/debug/examples/axum" --port "$1" --database "$work/$1.sqlite" >"$work/$1.log" 2>&1 &
     pids+=($!)
-    for _ in $(seq 600); do
-        curl -sf -o /dev/null --max-time 5 "http://127.0.0.1:$1/$2/workflows" && return
-        kill -0 "${pids[-1]}" 2>/dev/null || break
-        sleep 0.1
-    done
+    for _ in $(seq 600); do curl -sf -o /dev/null --max-time 20 "http://127.0.0.1:$1/$2/workflows" && return; kill -0 "${pids[-1]}" 2>/dev/null || break; sleep 0.1; done
     cat "$work/$1.log" >&2
     exit 1
 }
@@ -76,7 +72,7 @@ http {
 CONF
 nginx -c "$work/nginx.conf" -p "$work" 2>/dev/null &
 pids+=($!)
-for _ in $(seq 600); do curl -sf -o /dev/null --max-time 5 "http://127.0.0.1:$proxy/tenant-7/ai/workflows" && break; sleep 0.1; done
+for _ in $(seq 600); do curl -sf -o /dev/null --max-time 20 "http://127.0.0.1:$proxy/tenant-7/ai/workflows" && break; sleep 0.1; done
 LIGHT=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes &
 at_depth=$!
 LIGHT=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes

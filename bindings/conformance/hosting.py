@@ -1,10 +1,12 @@
 """Owns the program under test: how it is started, waited for and ended, and the peer that tools of the scenario ask."""
 
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import pathlib
+import random
 import shlex
 import shutil
 import signal
@@ -23,9 +25,12 @@ BY_ENDING = {".py": sys.executable, ".rb": "ruby", ".js": "node", ".mjs": "node"
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """A port below those that outgoing connections take, so that nobody comes between this and the host that will listen there."""
+    while True:
+        port = random.randrange(18000, 30000)
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 class Peer:
@@ -120,10 +125,11 @@ class Process:
                 connection.request("GET", "/own/ping")
                 if connection.getresponse().status == 200:
                     return
-            except OSError:
-                time.sleep(0.05)
+            except (OSError, http.client.HTTPException):
+                pass
             finally:
                 connection.close()
+            time.sleep(0.05)
         tail, code = self.tail(), self.process.poll()
         self.close()
         sys.exit(f"the host did not answer `GET /own/ping` (exit code {code}): {' '.join(self.host.command)}\n{tail}")

@@ -12,7 +12,7 @@ import wire
 
 HERE = pathlib.Path(__file__).resolve().parent
 FILE, EXPECTED = HERE / "scenario.jsonl", HERE / "expected"
-UNTIL_SECONDS = 10
+UNTIL_SECONDS = 60
 # So many looks come before a request is sent again.
 AGAIN = 40
 
@@ -63,7 +63,7 @@ class Play:
 
     def ask(self, line, step):
         """Sends it, again where the step says `until`; what is to bring that about is sent `again` when it does not come for two seconds."""
-        end, before = time.monotonic() + UNTIL_SECONDS, []
+        end, before, again = time.monotonic() + UNTIL_SECONDS, [], 0
         while True:
             answer = wire.send(self.port, line, step)
             if "start" in step:
@@ -71,10 +71,11 @@ class Play:
                 return answer
             answer.read()
             if "until" not in step or step["until"].encode() in answer.body:
-                return joined(answer, before)
+                return joined(answer, before, again)
             before.append(answer.body)
             if "again" in step and len(before) % AGAIN == 0:
                 wire.send(self.port, step["again"]["send"], step["again"]).read()
+                again += 1
             if time.monotonic() > end:
                 raise Failed(f"`{step['until']}` did not come:\n{answer.body.decode('utf-8', 'replace')}")
             time.sleep(0.05)
@@ -133,10 +134,12 @@ class Play:
                 self.names.saved[name] = value
 
 
-def joined(answer, before):
-    """A journal that was asked for several times, as one."""
+def joined(answer, before, again):
+    """A journal that was asked for several times, as one. What was sent again may have told its entries once more: of those that are alike so many less count."""
     if before:
-        answer.body = json.dumps([entry for body in [*before, answer.body] for entry in json.loads(body)]).encode()
+        entries = [entry for body in [*before, answer.body] for entry in json.loads(body)]
+        kept = [entry for number, entry in enumerate(entries) if not 0 < entries[:number].count(entry) <= again]
+        answer.body = json.dumps(kept).encode()
     return answer
 
 

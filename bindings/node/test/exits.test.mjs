@@ -35,7 +35,7 @@ async function ended(program, path, how) {
   const child = spawn(runtime[0], [...runtime.slice(1), program, path, how], { stdio: ['ignore', 'ignore', 'pipe'] });
   let told = '';
   child.stderr.on('data', (text) => (told += text));
-  const late = setTimeout(() => child.kill('SIGKILL'), 15_000);
+  const late = setTimeout(() => child.kill('SIGKILL'), 40_000);
   const [code, signal] = await new Promise((done) => child.on('exit', (...how) => done(how)));
   clearTimeout(late);
   return { code, signal, told };

@@ -58,7 +58,7 @@ export async function all(events) {
 export const names = (events) => events.map((event) => event.name);
 
 /** Waits until it holds. */
-export async function until(holds, what = String(holds), ms = 10_000) {
+export async function until(holds, what = String(holds), ms = 30_000) {
   for (const end = Date.now() + ms; !(await holds());) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((done) => setTimeout(done, 5));

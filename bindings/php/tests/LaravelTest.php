@@ -42,7 +42,7 @@ final class LaravelTest extends TestCase
         $command = [PHP_BINARY, '-d', "ffi.enable=$ffi", '-S', $at, __DIR__ . '/laravel.php'];
         $this->server = proc_open($command, [2 => ['file', "$this->folder/log", 'w']], $pipes, null, $variables + $this->environment($config));
         $this->base = "http://$at";
-        for ($turn = 0; $turn < 100 && !@stream_socket_client("tcp://$at"); $turn++) {
+        for ($turn = 0; $turn < 1200 && !@stream_socket_client("tcp://$at"); $turn++) {
             usleep(50_000);
         }
     }

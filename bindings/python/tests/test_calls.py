@@ -406,7 +406,7 @@ def test_a_tool_whose_loop_ends_is_not_told_as_one_that_failed(tmp_path):
 def test_an_async_tool_does_not_wait_for_a_loop_that_stands_still(tmp_path):
     studio, loop = wfstudio.Studio(config(tmp_path)), asyncio.new_event_loop()
 
-    @studio.tool(input_schema={"type": "object"}, timeout_ms=5000)
+    @studio.tool(input_schema={"type": "object"}, timeout_ms=20000)
     async def later(**_):
         await asyncio.sleep(0.01)
 
@@ -469,7 +469,7 @@ def test_a_stream_may_be_closed_by_another_thread(tmp_path, on_main):
         thread = threading.Thread(target=other)
         thread.start()
         mine()
-        thread.join(5)
+        thread.join(15)
         assert not thread.is_alive() and told[-1] == -5 and not leave.is_set()
         events.close()
     finally:
@@ -523,14 +523,14 @@ def test_a_name_without_a_configuration_is_the_same_engine_in_a_child(tmp_path, 
 def test_a_studio_that_begins_takes_no_call_of_another(tmp_path):
     """In a child of a fork each studio of an engine asks whether the engine is its own."""
     first, second = (wfstudio.Studio(config(tmp_path), name="taken") for _ in range(2))
-    first.tool(name="pay", input_schema={"type": "object"}, timeout_ms=5000)(lambda **_: "paid")
+    first.tool(name="pay", input_schema={"type": "object"}, timeout_ms=60000)(lambda **_: "paid")
     try:
         first.call("workflow.save", **workflow("pay", "pay"))
         taken, go, take = threading.Event(), threading.Event(), first.engine.waiter.take
 
         def slowly(call):
             taken.set()
-            go.wait(10)
+            go.wait(50)
             take(call)
 
         first.engine.waiter.take = slowly
@@ -538,7 +538,7 @@ def test_a_studio_that_begins_takes_no_call_of_another(tmp_path):
         for _ in range(2):
             threads.append(threading.Thread(target=lambda: last.append(list(first.run(workflow="pay", message="x"))[-1].name)))
             threads[-1].start()
-            assert taken.wait(10)
+            assert taken.wait(30)
         time.sleep(1)  # the second call waits to be fetched
         second._opened = second._opened._replace(process=0)
         second.live()

@@ -130,7 +130,7 @@ def test_a_run_is_streamed_and_its_reader_may_leave(client):
         assert [line for line in answer.iter_lines() if line.startswith("event: ")][-1] == "event: tool_approval_required"
     with client.stream("POST", "/studio/workflows/refund/run/stream", json={"message": "Please refund order A-101"}) as answer:
         next(answer.iter_raw())
-    for _ in range(100):
+    for _ in range(600):
         runs = client.get("/studio/api/runs").json()["data"]
         if [run["status"] for run in runs] == ["awaiting_tool_approval"] * 2:
             return

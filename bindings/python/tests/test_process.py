@@ -30,7 +30,9 @@ studio = Studio(environment="local", database={"path": os.environ["DATABASE"]})
 
 @studio.tool
 def whoami():
-    time.sleep(float(os.environ.get("TAKES", "0")))
+    # Until a file is there.
+    while "HOLD" in os.environ and not os.path.exists(os.environ["HOLD"]):
+        time.sleep(0.05)
     return os.getpid()
 
 app = Flask("host")
@@ -93,10 +95,9 @@ def test_every_worker_of_a_server_that_forks_answers_with_its_own_tools(gunicorn
         assert "event: trace_completed" in events, events
         told.add(json.loads(events.split("event: trace_completed\ndata: ", 1)[1].split("\n", 1)[0])["reply"])
     # Which worker answers is chance: asked until both have told who they are.
-    for _ in range(200):
+    until = time.monotonic() + 60
+    while not (len(pids) == 2 or told <= pids) and time.monotonic() < until:
         pids.add(ask(port, "/pid"))
-        if len(pids) == 2 or told <= pids:
-            break
     assert told and told <= pids, "a tool runs in a process that answers requests"
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0, process.stdout.read().decode()
@@ -127,8 +128,9 @@ def test_a_child_declares_tools_before_it_uses_the_studio_and_ends_without_its_u
     assert told == "0 0", process.communicate()[1]
 
 
-def test_green_threads_go_on_while_streams_are_silent(gunicorn):
-    _, port = gunicorn("--workers", "1", "--worker-class", "gevent", TAKES="6")
+def test_green_threads_go_on_while_streams_are_silent(gunicorn, tmp_path):
+    go = tmp_path / "go"
+    _, port = gunicorn("--workers", "1", "--worker-class", "gevent", HOLD=str(go))
     ask(port, "/studio/api/workflows", workflow())
     begun = threading.Event()
     threads = [threading.Thread(target=lambda: (begun.set(), ask(port, "/studio/workflows/who/run/stream", {"message": "x"}))) for _ in range(8)]
@@ -138,6 +140,7 @@ def test_green_threads_go_on_while_streams_are_silent(gunicorn):
     for _ in range(5):
         ask(port, "/pid")
     assert all(thread.is_alive() for thread in threads), "others were answered before any stream ended"
+    go.touch()
     for thread in threads:
         thread.join()
 
@@ -192,7 +195,7 @@ def test_the_interpreter_ends_with_a_stream_open_and_a_call_under_way(tmp_path, 
                 pass
 
         threading.Thread(target=read, daemon=True).start()
-        assert begun.wait(10)
+        assert begun.wait(30)
         """
     )
     done = subprocess.run([sys.executable, "-c", program + end, str(tmp_path / "studio.sqlite"), json.dumps(workflow())], capture_output=True, timeout=60)
@@ -208,9 +211,12 @@ import wfstudio
 signal.signal(signal.SIGINT, signal.default_int_handler)
 studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATABASE"]})
 
+begun = threading.Event()
+
 @studio.tool
 def whoami():
     print("begun", flush=True)
+    begun.set()
     time.sleep(40)
 """
 
@@ -223,7 +229,7 @@ for event in studio.run(workflow="who", message="x"):
 END = SHOP + """
 studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
 threading.Thread(target=lambda: list(studio.run(workflow="who", message="x")), daemon=True).start()
-time.sleep(float(os.environ["PATIENCE"]))
+begun.wait(30)
 """
 
 MANAGE = """
@@ -273,7 +279,7 @@ def test_a_worker_ends_well_when_it_is_told_to(program):
 
 
 def test_a_tool_that_sleeps_does_not_hold_the_end_of_the_interpreter(program):
-    process, told = program(END, PATIENCE="5")
+    process, told = program(END)
     assert told == "begun", process.stderr.read()
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
@@ -289,16 +295,19 @@ studio = wfstudio.Studio(environment="local", database={"path": os.environ["DATA
 from concurrent.futures import ThreadPoolExecutor
 
 pool = ThreadPoolExecutor()
+begun = threading.Event()
 
 @studio.tool
 def whoami():
     cancelled = wfstudio.current_call().cancelled
     print(sorted(heavy), flush=True)
-    return pool.submit(cancelled.wait, 40).result()
+    waits = pool.submit(cancelled.wait, 40)
+    begun.set()
+    return waits.result()
 
 studio.call("workflow.save", **json.loads(os.environ["WORKFLOW"]))
 threading.Thread(target=lambda: list(studio.run(workflow="who", message="x")), daemon=True).start()
-time.sleep(5)
+begun.wait(30)
 """
 
 

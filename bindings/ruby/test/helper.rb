@@ -70,7 +70,7 @@ class StudioTest < Minitest::Test
     Timeout.timeout(60) { Open3.capture2e(RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), "-rwfstudio", "-e", text, *arguments) }
   end
 
-  def eventually(seconds = 10)
+  def eventually(seconds = 30)
     ending = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     until (found = yield)
       flunk("it did not come to be in #{seconds} s") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > ending

@@ -52,16 +52,16 @@ class TestCalls < StudioTest
       { message: { role: "assistant", content: "" }, tool_calls: [{ id: "c", name: "nest", arguments: { in: deep } }], finish_reason: "tool_calls" }
     end
     studio.call("agent.save", slug: "own", name: "Own", provider: "own", model: "m", tools: [{ ref: "host:nest" }])
-    assert_equal "done", Timeout.timeout(20) { studio.run(agent: "own", message: "x").to_a.last.name }
+    assert_equal "done", Timeout.timeout(30) { studio.run(agent: "own", message: "x").to_a.last.name }
     assert_equal [deep], seen
 
     calls = studio.host.singleton_class
     calls.define_method(:answers?) { |*asked| @broken = @broken.to_i + 1; @broken == 1 ? raise("it is broken") : super(*asked) }
     assert_output(nil, /it is broken/) do
-      told = Timeout.timeout(20) { slow { "never" }.to_a }
+      told = Timeout.timeout(30) { slow { "never" }.to_a }
       assert_includes told.map(&:data).to_s, "nothing was done"
     end
-    assert_equal "trace_completed", Timeout.timeout(20) { slow { "done" }.to_a.last.name }
+    assert_equal "trace_completed", Timeout.timeout(30) { slow { "done" }.to_a.last.name }
   end
 
   def test_a_call_without_a_thread_runs_on_one_that_is_there_or_not_at_all
@@ -70,10 +70,10 @@ class TestCalls < StudioTest
     none = ->(*) { raise ThreadError, "can't create Thread" }
     Thread.stub(:new, none) { assert_raises(ThreadError) { pool.call { ran << :first } } }
     pool.call { begun << true; leave.pop }
-    Timeout.timeout(5) { begun.pop }
+    Timeout.timeout(30) { begun.pop }
     Thread.stub(:new, none) { pool.call { ran << :second } }
     leave << true
-    assert_equal %i[first second], Array.new(2) { Timeout.timeout(5) { ran.pop } }
+    assert_equal %i[first second], Array.new(2) { Timeout.timeout(30) { ran.pop } }
   ensure
     pool.close
   end
@@ -101,11 +101,11 @@ class TestCalls < StudioTest
     end
     WfStudio::Pool.stub(:new, slow) do
       taking = Thread.new { calls.take({ "op" => "gate", "call_id" => 1, "payload" => {} }) }
-      Timeout.timeout(5) { made.pop }
+      Timeout.timeout(30) { made.pop }
       ending = Thread.new { calls.close }
       refute ending.join(0.2), "it ended while a pool was made"
       leave << true
-      [taking, ending].each { |thread| assert thread.join(5) }
+      [taking, ending].each { |thread| assert thread.join(30) }
     end
   end
 
@@ -115,7 +115,7 @@ class TestCalls < StudioTest
     sleep 0.1
     ran = Thread::Queue.new
     pool.call { ran << true }
-    assert Timeout.timeout(5) { ran.pop }
+    assert Timeout.timeout(30) { ran.pop }
   ensure
     pool.close
   end
@@ -133,7 +133,7 @@ class TestCalls < StudioTest
     calls = host.calls(Told.new)
     8.times { |number| calls.take({ "op" => "provider.chat", "call_id" => number, "payload" => {} }) }
     calls.take({ "op" => "gate", "call_id" => 9, "payload" => {} })
-    assert Timeout.timeout(5) { told.pop }
+    assert Timeout.timeout(30) { told.pop }
   ensure
     leave.close
     calls.close
@@ -142,7 +142,7 @@ class TestCalls < StudioTest
   def test_a_call_that_was_told_as_failed_is_not_run
     jobs, ran = [], []
     with_executor(lambda { |&job| jobs << job and raise "the queue is full" })
-    assert_includes Timeout.timeout(10) { slow { ran << true }.to_a }.map(&:data).to_s, "the queue is full"
+    assert_includes Timeout.timeout(30) { slow { ran << true }.to_a }.map(&:data).to_s, "the queue is full"
     jobs.each(&:call)
     assert_empty ran
   end

@@ -95,11 +95,16 @@ class TestEngine < StudioTest
     eventually { !leave.num_waiting.zero? }
     calls = Array.new(4) { Thread.new { studio.run(workflow: "slow", message: "x").to_a } }
     eventually { leave.num_waiting == 5 }
+    # The best of some seconds: others may have the machine for a while.
     ticks = 0
-    ending = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 1
-    while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ending
-      sleep 0.01
-      ticks += 1
+    10.times do
+      break if ticks >= 60
+      ticks = 0
+      ending = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 1
+      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ending
+        sleep 0.01
+        ticks += 1
+      end
     end
     5.times { leave << true }
     [reader, *calls].each(&:join)
@@ -123,14 +128,18 @@ class TestEngine < StudioTest
   end
 
   def test_a_cancelled_run_tells_its_tool_and_its_reader
-    heard = Thread::Queue.new
-    run = slow { |call| heard << call.wait(15) }
+    begun, heard = Thread::Queue.new, Thread::Queue.new
+    run = slow { |call| begun << true; heard << call.wait(15) }
+    asked = false
     names = run.map do |event|
-      run.cancel if event.name == "tool_call" || event.name == "step_started" && event["node_id"] == "tool"
+      if !asked && (event.name == "tool_call" || event.name == "step_started" && event["node_id"] == "tool")
+        asked = Timeout.timeout(20) { begun.pop } # else nobody would have to be told
+        run.cancel
+      end
       event.name
     end
     assert_equal "trace_cancelled", names.last
-    assert_equal true, Timeout.timeout(10) { heard.pop }
+    assert_equal true, Timeout.timeout(30) { heard.pop }
   end
 
   def test_a_call_that_is_no_longer_wanted_before_it_begins_is_not_run
@@ -138,7 +147,7 @@ class TestEngine < StudioTest
     with_executor(->(&job) { jobs << job })
     run = slow(timeout_ms: 300) { ran << true }
     refute_equal "trace_completed", run.to_a.last.name
-    Timeout.timeout(10) { jobs.pop }.call
+    Timeout.timeout(30) { jobs.pop }.call
     assert_empty ran
   end
 
@@ -151,7 +160,7 @@ class TestEngine < StudioTest
       graph = Marshal.load(Marshal.dump(SLOW[:graph]))
       graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
       one.call("workflow.save", slug: name, name: name, graph: graph)
-      assert_equal "trace_completed", Timeout.timeout(10) { one.run(workflow: name, message: "x").to_a.last.name }
+      assert_equal "trace_completed", Timeout.timeout(30) { one.run(workflow: name, message: "x").to_a.last.name }
     end
   ensure
     both&.each { |one| one.close(1) }
@@ -182,7 +191,7 @@ class TestEngine < StudioTest
       graph = Marshal.load(Marshal.dump(SLOW[:graph]))
       graph[:nodes][1][:data][:tool_ref] = "host:#{name}"
       kept.call("workflow.save", slug: name, name: name, graph: graph)
-      assert_equal "trace_completed", Timeout.timeout(10) { kept.run(workflow: name, message: "x").to_a.last.name }
+      assert_equal "trace_completed", Timeout.timeout(30) { kept.run(workflow: name, message: "x").to_a.last.name }
     end
   ensure
     kept&.close(1)
@@ -198,10 +207,10 @@ class TestEngine < StudioTest
 
   def test_an_executor_that_refuses_fails_that_call
     with_executor(->(&_) { raise "the queue is full" })
-    told = Timeout.timeout(10) { slow { "never" }.to_a }
+    told = Timeout.timeout(30) { slow { "never" }.to_a }
     refute_equal "trace_completed", told.last.name
     assert_includes told.map(&:data).to_s, "the queue is full"
-    assert_equal "ok", Timeout.timeout(10) { studio.call("health") }["status"]
+    assert_equal "ok", Timeout.timeout(30) { studio.call("health") }["status"]
   end
 
   def test_an_answer_to_a_cancel_may_ask_the_studio
@@ -209,8 +218,8 @@ class TestEngine < StudioTest
     studio.answer("tool.cancel") { |_| heard << studio.call("health")["status"] }
     run = slow { |call| begun << true; call.wait(10) }
     Thread.new { begun.pop; run.cancel }
-    Timeout.timeout(15) { run.to_a }
-    assert_equal "ok", Timeout.timeout(10) { heard.pop }
+    Timeout.timeout(30) { run.to_a }
+    assert_equal "ok", Timeout.timeout(30) { heard.pop }
   end
 
   def test_streams_end_when_the_studio_is_closed
@@ -233,7 +242,7 @@ class TestEngine < StudioTest
     reader = Thread.new { run.to_a }
     eventually { release.num_waiting == 1 }
     run.close
-    assert_kind_of Array, Timeout.timeout(5) { reader.value }
+    assert_kind_of Array, Timeout.timeout(30) { reader.value }
     release << true
   end
 

@@ -34,7 +34,7 @@ class TestProcess < StudioTest
     child = fork { exit!(studio.call("health")["status"] == "ok" ? 0 : 1) }
     assert_equal 0, Timeout.timeout(30) { Process.wait2(child) }[1].exitstatus
     release << true
-    assert_equal "trace_completed", Timeout.timeout(10) { reader.value }.last.name
+    assert_equal "trace_completed", Timeout.timeout(30) { reader.value }.last.name
   end
 
   { "the end of the program" => ["", 0], "an exception" => ["raise 'nobody catches this'", 1], "exit in a thread" => ["Thread.new { exit 4 }.join; sleep", 4],
@@ -53,7 +53,7 @@ class TestProcess < StudioTest
   end
 
   def test_a_tool_process_ends_with_sigterm
-    script = "studio = WfStudio.open(environment: 'local', database: { path: ARGV[0] }); Thread.new { sleep 0.5; Process.kill('TERM', $$) }; studio.work; puts 'ended'"
+    script = "studio = WfStudio.open(environment: 'local', database: { path: ARGV[0] }); studio.define_singleton_method(:start) { super().tap { Thread.new { sleep 0.5; Process.kill('TERM', $$) } } }; studio.work; puts 'ended'"
     output, status = program(script, "#{@folder}/work.sqlite")
     assert_equal [0, "ended\n"], [status.exitstatus, output]
   end
