@@ -13,7 +13,7 @@ if ! "$peers/phoenix/bin/python" -c "import importlib.metadata as m; assert m.ve
     "$peers/phoenix/bin/pip" install --quiet --disable-pip-version-check "arize-phoenix==$version"
 fi
 
-free_port() { scripts/free-port.sh; }
+free_port() { scripts/free-port.py; }
 folder=$(mktemp -d "$peers/phoenix-XXXXXX")
 port=$(free_port)
 PHOENIX_WORKING_DIR="$folder" PHOENIX_HOST=127.0.0.1 PHOENIX_PORT="$port" PHOENIX_GRPC_PORT="$(free_port)" PHOENIX_TELEMETRY_ENABLED=false \
