@@ -17,7 +17,7 @@ const agentOf = (api, more = {}) => {
 const say = (agent, content) => agent.addMessage({ id: `m${(number += 1)}`, role: "user", content });
 const said = (agent) => agent.messages.filter((message) => message.role === "assistant" && message.content).at(-1)?.content;
 const types = (agent) => agent.events.map((event) => event.type);
-const named = (name, run) => test(`ag-ui: ${name}`, { timeout: 30000 }, run);
+const named = (name, run) => test(`ag-ui: ${name}`, { timeout: 120000 }, run);
 
 named("messages are streamed and remembered", async () => {
   const agent = agentOf(`agents/${talker}`);

@@ -82,7 +82,7 @@ export async function cutting(mark) {
   return { url: `http://127.0.0.1:${server.address().port}/api/studio`, end: () => { server.closeAllConnections(); server.close(); } };
 }
 
-export async function until(holds, what, ms = 10000) {
+export async function until(holds, what, ms = 60000) {
   const end = Date.now() + ms;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);

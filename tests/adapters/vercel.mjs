@@ -19,7 +19,7 @@ for (const [version, ai, Chat] of [[6, ai6, Chat6], [7, ai7, Chat7]]) {
     const chat = new Chat({ id, transport, onError: (error) => errors.push(error), messages: more.messages });
     return Object.assign(chat, { errors });
   };
-  const named = (name, run) => test(`ai@${version}: ${name}`, { timeout: 30000 }, run);
+  const named = (name, run) => test(`ai@${version}: ${name}`, { timeout: 120000 }, run);
 
   named("text is streamed into one message", async () => {
     const chat = chatOf(`agents/${talker}`);

@@ -2,13 +2,21 @@
 # Mounts everything in the C host and asks it as a browser would: pages, assets, JSON, a stream, a refusal, an upload.
 set -euo pipefail
 host=$1
-port=$((20000 + RANDOM % 20000))
-rm -f host.sqlite*
-"$host" "$port" host.sqlite >host.log &
-pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
-base=http://127.0.0.1:$port
-for _ in $(seq 100); do curl -s -o /dev/null "$base/studio" && break; sleep 0.05; done
+# Another program may have the port: then the host ends, and another port is tried.
+for _ in 1 2 3 4 5; do
+    port=$((20000 + RANDOM % 12000))
+    rm -f host.sqlite*
+    "$host" "$port" host.sqlite >host.log &
+    pid=$!
+    base=http://127.0.0.1:$port
+    for _ in $(seq 600); do
+        sleep 0.1
+        kill -0 $pid 2>/dev/null || break
+        ! curl -s -o /dev/null "$base/studio" || break
+    done
+    ! kill -0 $pid 2>/dev/null || break
+done
 
 fail() { echo "host: $*" >&2; exit 1; }
 json=(-H 'Content-Type: application/json')
