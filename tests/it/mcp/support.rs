@@ -66,11 +66,11 @@ pub fn is_running(pid: u64) -> bool {
 
 /// Waits until something holds.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if holds() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("{what} did not come true within 10 s");
+    panic!("{what} did not come true within 60 s");
 }
