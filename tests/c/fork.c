@@ -73,7 +73,7 @@ static void *stream(void *unused) {
 
 /* The parent's handles are of no use here, and an engine of one's own is. */
 static void child(int number) {
-    alarm(30);
+    alarm(120);
     studio_buf out = STUDIO_BUF_EMPTY;
     EXPECT(STUDIO_FORKED, studio_call(engine, "ops", NULL, 0, &out), &out);
     studio_buf_free(&out);

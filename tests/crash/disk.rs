@@ -9,7 +9,7 @@ use wfstudio::Kind;
 use crate::record::record;
 use crate::support::{Bench, Mount, folder, graph, marks, single};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_a_run_and_space_lets_it_go_on() {

@@ -10,7 +10,7 @@ use wfstudio::store::runs::queue::Lapsed;
 use crate::record::record;
 use crate::support::{Bench, folder, marks, single};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 const LAPSED: Lapsed = Lapsed { now: Timestamp(2), far: Timestamp(i64::MAX), sync: 9, most: 9, own: true, held: Vec::new() };
 
 #[tokio::test(flavor = "multi_thread")]

@@ -114,7 +114,7 @@ pub async fn program(folder: &Path, given: &Value) {
     let workflow = bench.workflow("fallback", agent()).await;
     count.store(0, Ordering::SeqCst);
     let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
-    bench.until(&run, "completed", Duration::from_secs(20)).await;
+    bench.until(&run, "completed", Duration::from_secs(60)).await;
     say(&format!("ran {}", count.swap(u64::MAX / 2, Ordering::SeqCst)));
 }
 
@@ -123,7 +123,7 @@ async fn go_on(folder: &Path, models: &Models, what: &str) {
     let bench = Bench::open(folder, models.settings());
     bench.studio.take_over().await.expect("a studio");
     let Some(run) = workflow_runs(&bench).await.first().copied() else { return };
-    bench.until(&run, "completed", Duration::from_secs(20)).await;
+    bench.until(&run, "completed", Duration::from_secs(60)).await;
     let trace = bench.studio.trace(&bench.scope, &run.to_string(), TraceQuery::default()).await.expect("a trace");
     let (step, spans) = (&trace["steps"][0], trace["spans"].as_array().expect("spans"));
     assert_eq!((&step["model"], &step["warnings"][0]["code"], &trace["trace"]["reply"]), (&json!("second"), &json!("fallback"), &json!("It is noted.")), "{what}");

@@ -114,7 +114,7 @@ pub async fn program(folder: &Path, given: &Value) {
     let workflow = bench.workflow("draw", drawing()).await;
     count.store(0, Ordering::SeqCst);
     let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
-    bench.until(&run, "completed", Duration::from_secs(20)).await;
+    bench.until(&run, "completed", Duration::from_secs(60)).await;
     say(&format!("ran {}", count.swap(u64::MAX / 2, Ordering::SeqCst)));
 }
 
@@ -128,7 +128,7 @@ async fn go_on(folder: &Path, painter: &Painter, what: &str) {
     let bench = Bench::open(folder, painter.settings());
     bench.studio.take_over().await.expect("a studio");
     let Some(run) = workflow_runs(&bench).await.first().copied() else { return };
-    bench.until(&run, "completed", Duration::from_secs(20)).await;
+    bench.until(&run, "completed", Duration::from_secs(60)).await;
     let trace = bench.studio.trace(&bench.scope, &run.to_string(), TraceQuery::default()).await.expect("a trace");
     let drawn = trace["trace"]["output"]["drawn"].as_array().expect("files");
     assert_eq!(drawn.len(), 1, "{what}");

@@ -82,6 +82,6 @@ async fn a_state_that_grows_too_large_ends_the_run() {
     );
     let workflow = bench.workflow("doubling", doubling).await;
     let run = bench.start(&workflow, json!({"message": "hello"}), false).await.expect("a run").run;
-    let row = bench.until(&run, "failed", Duration::from_secs(10)).await;
+    let row = bench.until(&run, "failed", Duration::from_secs(60)).await;
     assert_eq!(row.error.expect("an error")["code"], "state_too_large");
 }

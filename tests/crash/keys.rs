@@ -17,7 +17,7 @@ use wfstudio::studio::{Options, RunsQuery};
 use crate::program::{Program, say};
 use crate::support::{Bench, folder, graph};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 /// A graph that pauses, then notes, then fails.
 fn ask_and_break() -> Value {

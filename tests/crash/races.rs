@@ -11,7 +11,7 @@ use crate::program::ask_and_pay;
 use crate::record::record;
 use crate::support::{Bench, folder, graph, marks, single};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 async fn over(bench: &Bench, run: &Id) -> String {
     let until = tokio::time::Instant::now() + SOON;
@@ -125,19 +125,25 @@ async fn a_panic_while_a_run_is_driven_leaves_it_to_the_next() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retryable_failure_waits_in_the_queue_and_goes_on() {
     let folder = folder();
-    let bench = Bench::open(folder.path(), json!({"queue_tries": 2, "queue_backoff": 1}));
+    let bench = Bench::open(folder.path(), json!({"queue_tries": 2, "queue_backoff": 4}));
     let workflow = bench.workflow("flaky", single("llm", json!({"provider": "script", "model": "flaky"}))).await;
     let run = bench.start(&workflow, json!({"message": "hi"}), true).await.expect("a run").run;
     let row = bench.row(&run).await;
     assert_eq!((row.tries, row.queue.as_deref(), row.available_at.is_some()), (0, Some("default"), true));
+    let now = || bench.studio.world().clock.now().0;
+    let before = now();
     assert_eq!(bench.studio.world().work().await.expect("work"), Some(run));
     let row = bench.until(&run, "queued", SOON).await;
-    let wait = row.available_at.expect("a time").0 - bench.studio.world().clock.now().0;
-    assert!((500..=1000).contains(&wait), "it waits {wait} ms");
+    // It failed between both looks at the clock; a server's clock may be a little off.
+    let (available, after) = (row.available_at.expect("a time").0, now());
+    assert!((before + 3900..=after + 4100).contains(&available), "it waits from {before} or {after} to {available}");
     assert_eq!((row.tries, row.owner, row.lease_until), (1, None, None));
     assert_eq!(bench.studio.world().work().await.expect("work"), None, "its time has not come");
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    assert_eq!(bench.studio.world().work().await.expect("work"), Some(run));
+    let until = tokio::time::Instant::now() + SOON;
+    while bench.studio.world().work().await.expect("work").is_none() {
+        assert!(tokio::time::Instant::now() < until, "nobody takes it");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let row = bench.until(&run, "completed", SOON).await;
     assert_eq!((row.tries, row.total.tokens.prompt), (2, 14), "the failed call is metered, too");
     let checked: Value = record(&bench, &run).await;

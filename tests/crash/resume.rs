@@ -10,7 +10,7 @@ use wfstudio::model::Id;
 use crate::program::{Program, ask_and_pay};
 use crate::support::{Bench, folder};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_resumed_elsewhere_has_the_log_of_one_that_stayed() {
@@ -105,7 +105,7 @@ async fn numbers_told_before_a_crash_in_mid_stream_are_never_told_again() {
         owner.kill();
         let next = Bench::open(folder.path(), json!({}));
         assert_eq!(next.studio.take_over().await.expect("a studio"), 1);
-        next.until(&run, "completed", Duration::from_secs(20)).await;
+        next.until(&run, "completed", SOON).await;
         let after = frames_of(&next, &run, From { order, after: last }, usize::MAX).await;
         let whole = frames_of(&next, &run, From { order, after: 0 }, usize::MAX).await;
         assert!(after.iter().all(|(number, ..)| *number > last));

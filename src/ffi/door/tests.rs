@@ -42,7 +42,7 @@ fn run(engine: &Arc<Engine>, inline: bool) -> Arc<super::Stream> {
 fn paying(engine: &Arc<Engine>) -> (u64, String) {
     assert!(engine.host_set(DECLARED, || None).is_ok());
     let _stream = run(engine, false);
-    let call = engine.host_next(5000).ok().flatten().expect("a call");
+    let call = engine.host_next(60_000).ok().flatten().expect("a call");
     let call: Value = serde_json::from_slice(&call).expect("JSON");
     (call["call_id"].as_u64().expect("a number"), call["payload"]["trace_id"].as_str().expect("a run").to_owned())
 }
@@ -53,9 +53,12 @@ fn a_host_answers_its_calls_while_its_engine_is_closed() {
     let engine = open(folder.path(), false);
     let (call, run) = paying(&engine);
     std::thread::scope(|threads| {
-        let closing = threads.spawn(|| engine.close(Duration::from_secs(5)).is_ok());
-        std::thread::sleep(Duration::from_millis(300));
-        assert!(engine.call("ops", b"").is_err(), "nothing new begins");
+        let closing = threads.spawn(|| engine.close(Duration::from_secs(60)).is_ok());
+        let until = Instant::now() + Duration::from_secs(30);
+        while engine.call("ops", b"").is_ok() {
+            assert!(Instant::now() < until, "nothing new begins");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         assert!(engine.host_complete(call, 1, b"\"paid\"").is_ok());
         assert!(closing.join().expect("no panic"));
     });
@@ -72,12 +75,13 @@ fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed()
     let (call, run) = paying(&engine);
     let began = Instant::now();
     assert!(engine.close(Duration::from_millis(800)).is_ok());
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    // The call would be given up after half a minute.
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     assert!(engine.host_complete(call, 1, b"1").is_err());
     let again = open(folder.path(), true);
     assert!(again.host_set(DECLARED, || None).is_ok());
     let mut error = Value::Null;
-    for _ in 0..400 {
+    for _ in 0..2400 {
         let trace = called(&again, "trace.get", &json!({"trace_id": run}));
         error = trace["trace"]["error"].clone();
         if trace["trace"]["status"] == "failed" {
@@ -147,7 +151,7 @@ fn what_a_mount_asks_starts_no_workers() {
     std::thread::sleep(Duration::from_millis(700));
     assert!(engine.is_untouched() && status() == "queued");
     called(&engine, "start", &json!({}));
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if status() == "completed" {
             break;
         }
@@ -164,7 +168,7 @@ fn a_short_answer_arrives_whole_and_wakes_its_reader_once() {
     let head = br#"{"method":"GET","path":"/studio/api/settings"}"#;
     let stream = engine.start("http", head, bytes::Bytes::new()).unwrap_or_else(|fault| panic!("{}", fault.text()));
     stream.enlist(7);
-    assert_eq!(engine.ready(10_000, 9).ok(), Some(vec![7]));
+    assert_eq!(engine.ready(60_000, 9).ok(), Some(vec![7]));
     // What follows is read without waiting.
     let Ok(Next::Head(_)) = stream.next(0) else { panic!("no head") };
     let Ok(Next::Bytes(body)) = stream.next_batch(0, 0) else { panic!("no body") };
@@ -188,7 +192,7 @@ fn no_callback_begins_or_runs_on_after_close() {
     assert!(engine.host_set(DECLARED, || Some(slow)).is_ok());
     let _stream = run(&engine, true);
     std::thread::sleep(Duration::from_millis(300));
-    assert!(engine.close(Duration::from_secs(4)).is_ok());
+    assert!(engine.close(Duration::from_secs(60)).is_ok());
     for _ in 0..10 {
         assert!(!RUNS.load(Ordering::SeqCst));
         std::thread::sleep(Duration::from_millis(20));
@@ -201,7 +205,7 @@ fn in_a_process_of_its_own() {
     static ENTERED: AtomicBool = AtomicBool::new(false);
     static RETURNED: AtomicBool = AtomicBool::new(false);
     let wait = |what: &AtomicBool| {
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(60);
         while !what.load(Ordering::SeqCst) {
             assert!(Instant::now() < until, "it takes too long");
             std::thread::sleep(Duration::from_millis(5));
@@ -212,14 +216,14 @@ fn in_a_process_of_its_own() {
     called(&engine, "ops", &json!({}));
     set_log(Some(Arc::new(|_| {
         ENTERED.store(true, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(9));
     })));
     tracing::warn!("a line");
     wait(&ENTERED);
     let began = Instant::now();
     assert!(engine.host_set(br#"{"ops":["log"]}"#, || None).is_ok());
     assert!(engine.close(Duration::from_millis(100)).is_ok());
-    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
     let _other = open(folder.path(), false);
     set_log(Some(Arc::new(|_| {
         process::shutdown(Duration::from_millis(200));
@@ -262,10 +266,10 @@ fn the_callback_of_a_stream_that_is_over_is_not_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = open(folder.path(), false);
     let codes = codes_of(&engine, Duration::ZERO, &OVER);
-    while codes.recv_timeout(Duration::from_secs(10)).expect("the end is told") != 1 {}
+    while codes.recv_timeout(Duration::from_secs(60)).expect("the end is told") != 1 {}
     let began = Instant::now();
-    assert!(engine.close(Duration::from_secs(20)).is_ok());
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(engine.close(Duration::from_secs(60)).is_ok());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -274,8 +278,8 @@ fn an_engine_takes_answers_until_the_callbacks_of_its_streams_are_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = open(folder.path(), false);
     let codes = codes_of(&engine, Duration::from_millis(700), &OVER);
-    assert_eq!(codes.recv_timeout(Duration::from_secs(10)), Ok(0));
-    assert!(engine.close(Duration::from_secs(10)).is_ok());
+    assert_eq!(codes.recv_timeout(Duration::from_secs(60)), Ok(0));
+    assert!(engine.close(Duration::from_secs(60)).is_ok());
     assert!(engine.is_over() && !OVER.load(Ordering::SeqCst));
 }
 

@@ -230,7 +230,7 @@ async fn a_starter_who_leaves_a_paused_run_cancels_nothing() {
 /// The status of the only run, once it is the one that is wanted or nothing changes any more.
 async fn settled(studio: &Studio, wanted: &str) -> String {
     let mut status = String::new();
-    for _ in 0..200 {
+    for _ in 0..6000 {
         status = runs(studio).await.first().map_or_else(String::new, |run| run["status"].as_str().unwrap_or_default().to_owned());
         if status == wanted {
             break;

@@ -179,7 +179,8 @@ mod tests {
         for _ in 0..500 {
             calls.take(Some(&piece("{}"))).expect("a piece");
         }
-        assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+        // Each time anew it would be eight megabytes of each of them.
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
         assert_eq!(calls.calls().len(), 1);
     }
 }

@@ -28,8 +28,11 @@ fn delta(delta: &Value) -> Value {
 }
 
 async fn check(dialect: &str, answers: Vec<Canned>, streamed: bool, wanted: Expect) {
-    let count = answers.len();
-    let (provider, mock) = provider(dialect, answers).await;
+    let (count, hangs) = (answers.len(), answers.iter().any(|answer| answer.2.iter().any(|piece| piece == "HANG")));
+    let (mut provider, mock) = provider(dialect, answers).await;
+    if hangs {
+        mock::soon(&mut provider.wire);
+    }
     let told = answer_text(&provider, &hello(streamed)).await;
     wanted.assert_eq(&told);
     assert_eq!(mock.seen.lock().expect("seen").len(), count, "requests made");

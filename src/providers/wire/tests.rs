@@ -69,11 +69,12 @@ async fn a_finish_reason_is_the_end_and_usage_may_follow() {
 #[tokio::test]
 async fn usage_is_waited_for_only_so_long_whatever_else_comes() {
     let (hi, stop) = (says("Hi"), finish("stop"));
-    let more = ["data: {}\n\n", "WAIT"].repeat(40);
+    let more = ["data: {}\n\n", "WAIT"].repeat(600);
     let pieces: Vec<&str> = [hi.as_str(), stop.as_str()].into_iter().chain(more).collect();
-    let (told, _, took) = ask(vec![stream(&pieces)], |_| {}).await;
+    let (told, _, took) = ask(vec![stream(&pieces)], mock::soon).await;
     assert_eq!(told, "\"Hi\" \n\"Hi\" Stop None");
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // All of it takes half a minute.
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
 /// Some servers say with each piece why the answer ends: it is read as long as it says more.
@@ -123,39 +124,39 @@ async fn an_error_on_a_line_of_its_own_is_the_refusal_that_it_is() {
 
 #[tokio::test]
 async fn comments_and_blank_lines_are_silence() {
-    let drip = [": ping\n\n", "WAIT", "\n", "WAIT"].repeat(40);
+    let drip = [": ping\n\n", "WAIT", "\n", "WAIT"].repeat(300);
     for begin in [vec![], vec![says("Hi")]] {
         let pieces: Vec<&str> = begin.iter().map(String::as_str).chain(drip.iter().copied()).collect();
-        let (told, count, took) = ask(vec![stream(&pieces)], |_| {}).await;
+        let (told, count, took) = ask(vec![stream(&pieces)], mock::soon).await;
         assert!(told.contains("provider_timeout: the provider said nothing more for 200 ms"), "{told}");
-        assert!(count == 1 && took < Duration::from_secs(2), "{took:?}");
+        assert!(count == 1 && took < Duration::from_secs(15), "{took:?}");
     }
 }
 
 #[tokio::test]
 async fn a_call_has_a_limit_in_all() {
     let (word, end) = (says("w"), finish("stop"));
-    let pieces: Vec<&str> = [word.as_str(), "WAIT"].repeat(40).into_iter().chain([end.as_str()]).collect();
+    let pieces: Vec<&str> = [word.as_str(), "WAIT"].repeat(600).into_iter().chain([end.as_str()]).collect();
     let short = |wire: &mut Wire| {
         wire.time_limits.total = Duration::from_millis(500);
         wire.until = wire.time_limits.until();
     };
     let (told, _, took) = ask(vec![stream(&pieces)], short).await;
     assert!(told.contains("provider_timeout: the call took longer than 500 ms in all"), "{told}");
-    assert!(took < Duration::from_millis(1500), "{took:?}");
-    let busy = Canned(503, &[("retry-after", "2")], vec!["busy".into()]);
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    let busy = Canned(503, &[("retry-after", "30")], vec!["busy".into()]);
     let (told, count, took) = ask(vec![busy], short).await;
-    assert!(told.contains("provider_unavailable") && count == 1 && took < Duration::from_secs(1), "a retry would come too late: {told}");
+    assert!(told.contains("provider_unavailable") && count == 1 && took < Duration::from_secs(15), "a retry would come too late: {told}");
 }
 
 #[tokio::test]
 async fn a_refusal_counts_by_its_status_though_its_text_never_ends() {
-    let drip: Vec<String> = ["b", "WAIT"].repeat(200).into_iter().map(str::to_owned).collect();
+    let drip: Vec<String> = ["b", "WAIT"].repeat(600).into_iter().map(str::to_owned).collect();
     let busy = Canned(503, &[("retry-after-ms", "1")], drip.clone());
     let good = stream(&[&says("Hi"), &finish("stop")]);
-    let (told, count, took) = ask(vec![busy, good], |_| {}).await;
-    assert!(told.contains("\"Hi\" Stop") && count == 2 && took < Duration::from_secs(3), "{told} {took:?}");
-    let (told, count, _) = ask(vec![Canned(401, &[], drip)], |_| {}).await;
+    let (told, count, took) = ask(vec![busy, good], mock::soon).await;
+    assert!(told.contains("\"Hi\" Stop") && count == 2 && took < Duration::from_secs(15), "{told} {took:?}");
+    let (told, count, _) = ask(vec![Canned(401, &[], drip)], mock::soon).await;
     assert!(told.contains("provider_auth: the provider answered 401: b") && count == 1, "{told}");
 }
 

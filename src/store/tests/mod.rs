@@ -31,6 +31,13 @@ fn block<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
 }
 
+/// Runs an ignored test by its whole name, in a process of its own.
+pub(in crate::store) fn alone(name: &str) {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap()).args(["--exact", name, "--ignored"]).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{told}\n{}", String::from_utf8_lossy(&ran.stderr));
+}
+
 /// An empty store: in memory, or on the server that tests run on.
 fn fresh() -> Store {
     let settings = match crate::place::on_server(":memory:") {

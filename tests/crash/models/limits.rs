@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::record::record;
 use crate::support::{Bench, single};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 /// Who asks; each is a run.
 const ALL: [&str; 5] = ["one", "two", "three", "four", "five"];
 
@@ -67,7 +67,7 @@ fn under_way(server: &Server, who: &[&str]) -> usize {
 async fn calls_that_waited_are_made_once_and_one_after_another() {
     let held = Arc::new([AtomicUsize::new(2), AtomicUsize::new(0)]);
     // Longer than a busy machine needs to begin the next call, so that calls do wait.
-    let server = slow_for(&held, 150);
+    let server = slow_for(&held, 600);
     let stage = Stage::set(server.settings(), one_at_once(), echo()).await;
     let (mut program, runs) = waiting(&stage, &server, &ALL).await;
     let cut = server.asked()[1].clone();
@@ -140,7 +140,8 @@ async fn a_cancel_ends_a_wait_here_and_elsewhere_and_the_line_goes_on() {
         let began = Instant::now();
         stage.bench.studio.cancel(&stage.bench.scope, &runs[at].to_string()).await.expect("a cancel");
         stage.bench.until(&runs[at], "cancelled", SOON).await;
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        // Nobody answers the request that is held: without a cancel none of them ends.
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         record(&stage.bench, &runs[at]).await;
     };
     // Of a run that waits in the other process.
@@ -183,7 +184,7 @@ async fn a_wait_begins_anew_where_it_is_gone_on_with_and_ends_in_its_time() {
     assert_eq!(row.error.expect("an error")["code"], "provider_rate_limited");
     record(&bench, &runs[waits]).await;
     let trace = stage.trace(&runs[waits]).await;
-    assert!((300..3000).contains(&waited(&trace)) && trace["trace"]["total_tokens"] == 0, "{trace:#}");
+    assert!((300..30_000).contains(&waited(&trace)) && trace["trace"]["total_tokens"] == 0, "{trace:#}");
     assert_eq!(server.asked().len(), 2, "the one that waited was not asked");
     bench.studio.cancel(&bench.scope, &runs[asked].to_string()).await.expect("a cancel");
     bench.until(&runs[asked], "cancelled", SOON).await;

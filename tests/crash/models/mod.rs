@@ -150,7 +150,7 @@ fn ended(trace: &Value, status: &str) -> usize {
 
 /// Waits until something is so; fails loudly otherwise.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let until = tokio::time::Instant::now() + Duration::from_secs(20);
+    let until = tokio::time::Instant::now() + Duration::from_secs(60);
     while !holds().await {
         assert!(tokio::time::Instant::now() < until, "{what} did not come true");
         tokio::time::sleep(Duration::from_millis(3)).await;

@@ -149,7 +149,7 @@ impl Server {
         let mut last = TcpStream::connect(self.0.address).expect("a connection");
         last.shutdown(Shutdown::Write).expect("an end");
         let _all_before_it_were_accepted = last.read(&mut [0]);
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while self.0.open.load(Ordering::SeqCst) > 0 {
             assert!(Instant::now() < until, "connections of a dead process stay open");
             std::thread::sleep(Duration::from_millis(1));

@@ -240,7 +240,7 @@ async fn who_leaves_behind_the_second_answer_of_his_post_cancels_too() {
         body["on_disconnect"] = json!(word);
         read_until(asked(&story, "", "POST", &path, None, Some(&body)).await, "One ").await;
         let mut status = json!(null);
-        for _ in 0..300 {
+        for _ in 0..6000 {
             let listed = story.bench.studio.runs(&story.bench.scope, RunsQuery::default()).await.expect("runs");
             status = listed.into_json()["data"][0]["status"].clone();
             if status == wanted {

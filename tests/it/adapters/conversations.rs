@@ -162,7 +162,7 @@ async fn who_asked_for_it_cancels_by_leaving() {
 async fn who_reads_too_slowly_is_told_what_becomes_of_the_run() {
     let replies = json!([
         {"match": {"contains": "begin"}, "text": "-", "delay_ms": 500, "times": 0},
-        {"match": {"contains": "end"}, "text": "-", "delay_ms": 3_000, "times": 0},
+        {"match": {"contains": "end"}, "text": "-", "delay_ms": 6_000, "times": 0},
         {"chunks": vec!["x".repeat(1_000); 500], "times": 0}]);
     let story = Story::with(json!({"limits": {"stream_buffer_kb": 64}}), replies);
     let asks = |prompt: &str| format!("{{provider: script, model: m, stream: true, prompt: \"{prompt}\"}}");
@@ -183,7 +183,7 @@ async fn who_reads_too_slowly_is_told_what_becomes_of_the_run() {
         let rest = String::from_utf8_lossy(&rest);
         assert!(rest.contains(said), "{word}: {}", &rest[rest.len().saturating_sub(500)..]);
         let mut status = Value::Null;
-        for _ in 0..1_000 {
+        for _ in 0..6_000 {
             status = story.trace(&run).await["trace"]["status"].clone();
             if status == wanted {
                 break;

@@ -29,12 +29,23 @@ impl Asked {
     }
 }
 
+/// Nobody is let through until somebody says so.
+pub struct Gate(pub tokio::sync::Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(tokio::sync::Semaphore::new(0))
+    }
+}
+
 /// Speaks chat completions and responses of OpenAI, as <https://developers.openai.com/api/reference> says, at `/<provider>/v1`.
 #[derive(Clone, Default)]
 pub struct Cloud {
     url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
     active: Arc<AtomicUsize>,
+    /// What the calls of the model `gated` wait for, one each.
+    pub gate: Arc<Gate>,
     pub most: Arc<AtomicUsize>,
 }
 
@@ -126,7 +137,7 @@ async fn answer(State(cloud): State<Cloud>, Path(provider): Path<String>, header
     cloud.most.fetch_max(now, Ordering::SeqCst);
     let answer = match model.split('-').next().unwrap_or_default() {
         "limited" => refusal(429, "slow down", &[]),
-        "rest" if times == 1 => refusal(429, "slow down", &[("retry-after-ms", "800")]),
+        "rest" if times == 1 => refusal(429, "slow down", &[("retry-after-ms", "4000")]),
         "quota" => refusal(429, "the quota of today is used up", &[("retry-after", "3600")]),
         "down" => refusal(503, "out of order", &[]),
         "auth" => refusal(401, "who are you", &[]),
@@ -138,8 +149,12 @@ async fn answer(State(cloud): State<Cloud>, Path(provider): Path<String>, header
             tokio::time::sleep(Duration::from_secs(30)).await;
             said("too late")
         }
+        "gated" => {
+            cloud.gate.0.acquire().await.expect("it is open").forget();
+            said("Hi from gated")
+        }
         "slow" => {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(1500)).await;
             said(&format!("Hi from {model}"))
         }
         "fails" if times == 1 => refusal(429, "slow down", &[]),

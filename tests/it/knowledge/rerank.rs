@@ -279,7 +279,7 @@ async fn another_question_of_a_retry_has_a_vector_and_an_order_of_its_own() {
     three(&bench).await;
     let held = server.gate.lock().await;
     let rerank = json!({"provider": "jina", "model": "right", "candidates": 1});
-    let data = json!({"knowledge_base_id": "docs", "rerank": rerank, "top_k": 1, "mode": "vector", "timeout_ms": 500});
+    let data = json!({"knowledge_base_id": "docs", "rerank": rerank, "top_k": 1, "mode": "vector", "timeout_ms": 3000});
     let (told, trace) = run(&bench, data, json!({})).await;
     assert!(told.contains("node_timeout"), "{told}");
     drop(held);

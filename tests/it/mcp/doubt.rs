@@ -25,7 +25,7 @@ async fn taken_over(folder: &Path, more: Value) -> (Bench, String, Value) {
     drop(first);
     let next = bench(folder);
     next.studio.take_over().await.expect("a studio");
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         let trace = next.trace(&run).await["trace"].clone();
         if trace["status"] != "running" {
             return (next, run, trace);

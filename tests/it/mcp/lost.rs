@@ -60,7 +60,7 @@ async fn answered(next: &Bench, run: &str, answer: Value) -> String {
 
 /// The trace of a run that another studio took over, once it rests.
 async fn rested(next: &Bench, run: &str) -> Value {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         let trace = next.trace(run).await["trace"].clone();
         if trace["status"] != "running" {
             return trace;

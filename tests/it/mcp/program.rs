@@ -292,12 +292,20 @@ async fn a_server_that_floods_requests_and_reads_no_answers_is_ended() {
     // The run is over: nobody calls the server, and nobody waits for it.
     let begun = std::time::Instant::now();
     while is_running(pid) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the program goes on asking");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the program goes on asking");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // A call that is sent in the moment before the connection is known to be closed fails: it may have run.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+    let add = || run(&bench, call("peer", "add", json!({"parameters": {"a": 1, "b": 2}})));
+    let mut added = add().await;
+    for _ in 0..100 {
+        if added.is_ok() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        added = add().await;
+    }
+    assert_eq!(added.expect("a new program")["mcp_result"]["result"], json!({"sum": 3}));
 }
 
 #[tokio::test]
@@ -312,7 +320,7 @@ async fn a_secret_that_has_to_be_escaped_is_masked_in_structured_answers() {
 async fn connections_of_one_tenant_wait_for_each_other_and_leave_others_alone() {
     let slow = |other: &str| {
         let mut server = program("legacy", json!({"OTHER": other}));
-        server["timeout_ms"] = json!(4000);
+        server["timeout_ms"] = json!(6000);
         server
     };
     let servers = json!({"one": slow("1"), "two": slow("2")});
@@ -323,7 +331,7 @@ async fn connections_of_one_tenant_wait_for_each_other_and_leave_others_alone() 
         run(&bench, call("two", "add", json!({"parameters": {"a": 1, "b": 2}}))).await
     };
     let (late, waited) = tokio::join!(hang, waits);
-    assert_eq!(late.expect_err("late"), "tool_failed: the tool did not answer within 4000 ms");
+    assert_eq!(late.expect_err("late"), "tool_failed: the tool did not answer within 6000 ms");
     assert_eq!(waited.expect("a place once the other call is over")["mcp_result"]["result"], json!({"sum": 3}));
     let scope = wfstudio::studio::Scope { tenant: "other".into(), ..wfstudio::studio::Scope::default() };
     let other = Bench { studio: bench.studio.clone(), scope };
@@ -335,5 +343,5 @@ async fn connections_of_one_tenant_wait_for_each_other_and_leave_others_alone() 
     };
     let (_late, (sum, took)) = tokio::join!(run(&bench, call("one", "hang", json!({}))), beside);
     assert_eq!(sum.expect("another tenant has places of its own")["mcp_result"]["result"], json!({"sum": 3}));
-    assert!(took < Duration::from_millis(3300), "{took:?}");
+    assert!(took < Duration::from_millis(5300), "{took:?}");
 }

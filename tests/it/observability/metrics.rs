@@ -53,7 +53,8 @@ async fn a_dead_collector_keeps_neither_runs_nor_the_close() {
     story.run("start -> llm_1{provider: script, model: m} -> stop").await;
     let began = std::time::Instant::now();
     story.bench.studio.shutdown(std::time::Duration::from_secs(8)).await;
-    assert!(began.elapsed() < std::time::Duration::from_secs(8), "{:?}", began.elapsed());
+    // One request would wait 10 s for its answer.
+    assert!(began.elapsed() < std::time::Duration::from_millis(9_500), "{:?}", began.elapsed());
     let counts = story.bench.studio.observability();
     assert_eq!((&counts[1]["target"], &counts[1]["sent"], &counts[1]["failures"]), (&json!("otlp_metrics"), &json!(0), &json!(1)), "{counts}");
 }

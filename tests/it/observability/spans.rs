@@ -146,6 +146,9 @@ async fn a_model_call_that_a_cancel_cut_short_has_not_failed() {
     let story = watched(&collector, json!({}), json!([{"text": "Late.", "delay_ms": 60_000}])).await;
     let workflow = story.workflow("start -> llm_1{provider: script, model: m} -> stop").await;
     let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    while story.trace(&run).await["spans"].as_array().is_none_or(Vec::is_empty) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     // Nothing tells that the script waits; where it does not yet, no call is told of.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(story.cancel(&run).await, "cancelled");
@@ -157,7 +160,7 @@ async fn a_model_call_that_a_cancel_cut_short_has_not_failed() {
 #[tokio::test]
 async fn a_step_that_was_open_beside_a_failure_has_not_failed() {
     let collector = Collector::start(Manner::Takes).await;
-    let story = watched(&collector, json!({}), json!([{"error": "provider_auth", "delay_ms": 200}])).await;
+    let story = watched(&collector, json!({}), json!([{"error": "provider_auth", "delay_ms": 1000}])).await;
     let sketch = "start -> fork_1 -> join_1 -> stop
         fork_1.a -> llm_1{provider: script, model: m} -> join_1; fork_1.b -> human_1 -> join_1";
     let run = story.run(sketch).await;

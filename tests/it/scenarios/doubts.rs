@@ -6,7 +6,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::json;
 use wfstudio::engine::Order;
-use wfstudio::model::event::{CallKind, Event};
+use wfstudio::model::event::{CallKind, CallOutcome, Event};
 
 use crate::support::story::Story;
 
@@ -24,7 +24,16 @@ async fn in_doubt(folder: &Path, sketch: &str, calls: usize) -> (Story, String) 
     let workflow = first.workflow(sketch).await;
     let run = first.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
     first.calls(calls).await;
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // What `look` answered is on record.
+    let looked = first.hands.calls().iter().filter(|call| call.starts_with("look ")).count();
+    loop {
+        let loaded = wfstudio::engine::load(first.bench.studio.world(), "", &run).await.expect("a run");
+        let ended = loaded.entries.iter().filter(|entry| matches!(&entry.event, Event::CallFinished(call) if matches!(call.outcome, CallOutcome::Tool(_)))).count();
+        if ended >= looked {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     first.bench.studio.shutdown(Duration::from_millis(200)).await;
     let next = Story::on_disk(folder, script());
     next.bench.studio.take_over().await.expect("a studio");
@@ -170,9 +179,9 @@ async fn what_was_decided_of_a_call_is_refused_where_its_step_is_made_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_harmless_call_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 300}} -> stop";
+    let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 3000}} -> stop";
     let (story, run) = in_doubt(folder.path(), sketch, 1).await;
-    assert_eq!(story.hands.calls(), [r#"again {"ms":300}"#]);
+    assert_eq!(story.hands.calls(), [r#"again {"ms":3000}"#]);
     expect![[r#"
         1 thread thread_id="t1" workflow_id="w1"
         2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
@@ -180,10 +189,10 @@ async fn a_harmless_call_is_made_again() {
         4 step_completed step_id="s1" node_id="set_1" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={"a":1}
         5 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1
         6 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1 resumed=true
-        7 step_completed step_id="s2" node_id="tool_1" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"again","result":{"did":"again","with":{"ms":300}}}}
+        7 step_completed step_id="s2" node_id="tool_1" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"again","result":{"did":"again","with":{"ms":3000}}}}
         8 step_started step_id="s3" node_id="stop" node_type="stop" iteration=null attempt=1
         9 step_completed step_id="s3" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
-        10 trace_completed status="completed" output={"input":"hi","a":1,"tool_result":{"name":"again","result":{"did":"again","with":{"ms":300}}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
+        10 trace_completed status="completed" output={"input":"hi","a":1,"tool_result":{"name":"again","result":{"did":"again","with":{"ms":3000}}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
         11 run_terminal status="completed"
     "#]].assert_eq(&story.tail(&run, Order::Ordered, 0).await);
 }

@@ -18,7 +18,7 @@ fn made(story: &Story, tool: &str) -> usize {
 
 /// Takes the run from the queue until it is at rest.
 async fn drain(story: &Story, run: &str) -> Value {
-    for _ in 0..200 {
+    for _ in 0..3000 {
         let _nothing_is_due = story.bench.studio.world().work().await.expect("a store");
         story.settle(run).await;
         let trace = story.trace(run).await;
@@ -37,7 +37,7 @@ async fn a_queue_retry_never_repeats_a_call_whose_end_nobody_saw() {
     let story = Story::with(settings, json!([{"error": "provider_unavailable", "times": 1}, {"text": "well"}]));
     let sketch = "start -> fork_1 -> join_1 -> stop
         fork_1.a -> llm_a{provider: script, model: m} -> join_1
-        fork_1.b -> tool_b{tool_ref: \"host:stuck\", timeout_ms: 1000} -> join_1";
+        fork_1.b -> tool_b{tool_ref: \"host:stuck\", timeout_ms: 3000} -> join_1";
     let run = story.queue(sketch).await;
     let trace = drain(&story, &run).await;
     let error = &trace["trace"]["error"];

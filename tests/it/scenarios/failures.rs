@@ -136,7 +136,7 @@ async fn a_failing_branch_lets_its_siblings_finish_their_step() {
     let run = story
         .run(
             "start -> fork_1 -> join_1 -> stop
-            fork_1.a -> tool_a{tool_ref: \"host:slow\", parameters: {ms: 30}} -> set_a{key: a, value: 1} -> join_1
+            fork_1.a -> tool_a{tool_ref: \"host:slow\", parameters: {ms: 1500}} -> set_a{key: a, value: 1} -> join_1
             fork_1.b -> tool_b{tool_ref: \"host:fail\"} -> join_1
             fork_1.c -> set_c{key: c, value: 1} -> join_1",
         )
@@ -147,7 +147,7 @@ async fn a_failing_branch_lets_its_siblings_finish_their_step() {
         3 step_started step_id="s1" node_id="fork_1" node_type="fork" iteration=null attempt=1
         4 branch_started fork_id="fork_1" branch_id="a"
         5 step_started step_id="s2" node_id="tool_a" node_type="tool" iteration=null attempt=1 branch_id="a"
-        6 step_completed step_id="s2" node_id="tool_a" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":30}}}} branch_id="a"
+        6 step_completed step_id="s2" node_id="tool_a" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":1500}}}} branch_id="a"
         7 branch_started fork_id="fork_1" branch_id="b"
         8 step_started step_id="s3" node_id="tool_b" node_type="tool" iteration=null attempt=1 branch_id="b"
         9 step_failed step_id="s3" node_id="tool_b" node_type="tool" duration_ms="ms" code="tool_failed" message="it is broken" branch_id="b"
@@ -159,7 +159,7 @@ async fn a_failing_branch_lets_its_siblings_finish_their_step() {
     "#]].assert_eq(&run.text);
     expect![[r#"
         s1 fork_1 failed error={"code":"tool_failed","message":"it is broken"}
-        s2 tool_a completed .default iteration_path="fork_1:a" branch_path=["a"] output={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":30}}}}
+        s2 tool_a completed .default iteration_path="fork_1:a" branch_path=["a"] output={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":1500}}}}
         s3 tool_b failed iteration_path="fork_1:b" branch_path=["b"] error={"code":"tool_failed","message":"it is broken"}
         s4 set_c completed .default iteration_path="fork_1:c" branch_path=["c"] output={"c":1}
     "#]].assert_eq(&story.steps(&run.id).await);
@@ -183,7 +183,7 @@ async fn a_failing_branch_lets_no_sibling_begin_a_step() {
 
 #[tokio::test]
 async fn a_run_may_work_too_long() {
-    let story = Story::with(json!({"timeouts": {"run_seconds": 1, "cancel_grace_ms": 50}}), json!([]));
+    let story = Story::with(json!({"timeouts": {"run_seconds": 3, "cancel_grace_ms": 50}}), json!([]));
     let run = story.run("start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 60000}} -> stop").await;
     expect![[r#"
         1 thread thread_id="t1" workflow_id="w1"
@@ -191,7 +191,7 @@ async fn a_run_may_work_too_long() {
         3 step_started step_id="s1" node_id="set_1" node_type="set_state" iteration=null attempt=1
         4 step_completed step_id="s1" node_id="set_1" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={"a":1}
         5 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1
-        6 trace_failed node_id=null code="run_timeout" message="the run was at work for more than 1 s (`timeouts.run_seconds`) and was ended" usage="0+0"
+        6 trace_failed node_id=null code="run_timeout" message="the run was at work for more than 3 s (`timeouts.run_seconds`) and was ended" usage="0+0"
     "#]].assert_eq(&run.text);
     expect![[r#"
         s1 set_1 completed .default output={"a":1}
@@ -200,7 +200,7 @@ async fn a_run_may_work_too_long() {
     let again = story.retry(&run.id, json!({})).await;
     expect![[r#"
         8 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1 resumed=true
-        9 trace_failed node_id=null code="run_timeout" message="the run was at work for more than 1 s (`timeouts.run_seconds`) and was ended" usage="0+0"
+        9 trace_failed node_id=null code="run_timeout" message="the run was at work for more than 3 s (`timeouts.run_seconds`) and was ended" usage="0+0"
     "#]].assert_eq(&again);
     assert_eq!(story.trace(&run.id).await["trace"]["error"]["code"], "run_timeout", "each try has its own time");
 }

@@ -341,7 +341,7 @@ async fn a_branch_that_makes_many_steps_holds_up_no_call_of_its_sibling() {
     let run = story
         .run_with(
             "start -> fork_1 -> join_1 -> stop
-            fork_1.a -> loop_1{max_steps: 1000, on_max: exit, state_key: many, operator: contains, value: none}; loop_1.continue -> loop_1; loop_1.exit -> join_1
+            fork_1.a -> loop_1{max_steps: 3000, on_max: exit, state_key: many, operator: contains, value: none}; loop_1.continue -> loop_1; loop_1.exit -> join_1
             fork_1.b -> tool_b{tool_ref: \"host:slow\", parameters: {ms: 20}} -> join_1",
             json!({"message": "hi", "state": {"many": many}}),
         )
@@ -349,5 +349,5 @@ async fn a_branch_that_makes_many_steps_holds_up_no_call_of_its_sibling() {
     let told = story.tail(&run.id, Order::Live, 0).await;
     let done = told.lines().position(|line| line.contains("step_completed") && line.contains("node_id=\"tool_b\"")).expect("an end");
     let passes = told.lines().skip(done).filter(|line| line.contains("loop_iteration")).count();
-    assert!(passes > 100, "{passes} of 1000 passes came after a call of 20 ms had its answer");
+    assert!(passes > 100, "{passes} of 3000 passes came after a call of 20 ms had its answer");
 }

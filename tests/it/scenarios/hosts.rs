@@ -34,7 +34,7 @@ async fn story_has(story: &Story, run: &str, said: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn attempts_that_were_made_elsewhere_count() {
     let folder = tempfile::tempdir().unwrap();
-    let sketch = "start -> tool_1{tool_ref: \"host:fail\", retries: {max: 1, backoff_ms: 1500}} -> stop";
+    let sketch = "start -> tool_1{tool_ref: \"host:fail\", retries: {max: 1, backoff_ms: 4000}} -> stop";
     let (_, story, run) = moved(folder.path(), json!({}), sketch, "StepRetrying").await;
     let told = story.tail(&run, Order::Ordered, 0).await;
     assert_eq!((told.matches("step_retrying").count(), told.matches("step_failed").count()), (1, 1), "{told}");
@@ -65,7 +65,7 @@ async fn branches_that_had_not_begun_wait_for_the_answer_elsewhere_too() {
 async fn a_call_that_is_made_again_is_given_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let sketch = "start -> tool_1{tool_ref: \"host:again\", parameters: {ms: \"$wait\", at: \"{{__studio_now}}\"}} -> stop";
-    let sketch = sketch.replace("start ->", "start -> set_1{key: wait, value: 400} ->");
+    let sketch = sketch.replace("start ->", "start -> set_1{key: wait, value: 3000} ->");
     let (first, story, run) = moved(folder.path(), json!({}), &sketch, "again").await;
     assert_eq!(story.trace(&run).await["trace"]["status"], "completed");
     assert_eq!((first.hands.calls()[0].clone(), 1), (story.hands.calls()[0].clone(), story.hands.calls().len()));

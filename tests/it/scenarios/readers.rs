@@ -61,7 +61,10 @@ async fn a_reader_that_is_gone_does_not_slow_a_run_that_nobody_stores() {
     let story = Story::of(Bench::new(settings));
     let tools: Vec<String> = (1..=4).map(|n| format!("tool_{n}{{tool_ref: \"host:look\"}}")).collect();
     let workflow = story.workflow(&format!("start -> llm_1{{provider: script, model: m, prompt: hi, stream: true}} -> {} -> stop", tools.join(" -> "))).await;
-    for stays in [false, true] {
+    // A busy machine makes any one of them slow, but not each of five; a reader that is gone must not be waited for as one that stands still, for 5 s.
+    let mut tries = 0;
+    let mut ways = vec![true, false];
+    while let Some(stays) = ways.pop() {
         let before = story.hands.calls().len();
         let began = Instant::now();
         let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
@@ -70,10 +73,16 @@ async fn a_reader_that_is_gone_does_not_slow_a_run_that_nobody_stores() {
         assert!(stream.next_batch().await.is_some());
         let kept = stays.then_some(stream);
         story.calls(before + 4).await;
-        let most = if stays { Duration::from_secs(9) } else { Duration::from_secs(4) };
-        assert!(began.elapsed() < most, "{:?} with a reader that {}", began.elapsed(), if stays { "stands still" } else { "is gone" });
+        let (took, most) = (began.elapsed(), if stays { Duration::from_secs(9) } else { Duration::from_secs(4) });
         drop(kept);
         story.settle(&run).await;
+        tries += 1;
+        if took >= most {
+            assert!(tries < 5, "{took:?} with a reader that {}", if stays { "stands still" } else { "is gone" });
+            ways.push(stays);
+        } else {
+            tries = 0;
+        }
     }
 }
 
@@ -162,7 +171,7 @@ async fn a_tail_of_a_child_run_tells_its_parent_and_ends_with_it() {
     let run = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
     story.calls(1).await;
     let child = story.trace(&run).await["children"][0]["id"].as_str().expect("a child run").to_owned();
-    let told = tokio::time::timeout(std::time::Duration::from_secs(10), story.read(&child, From::default(), Follow::Tail)).await;
+    let told = tokio::time::timeout(std::time::Duration::from_secs(60), story.read(&child, From::default(), Follow::Tail)).await;
     let told = told.expect("the end of the tail");
     assert_eq!(told, story.read(&run, From::default(), Follow::Tail).await);
     assert_eq!(told, story.read(&child, From::default(), Follow::Tail).await, "at rest");

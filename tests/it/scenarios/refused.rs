@@ -97,7 +97,17 @@ async fn an_answer_is_told_to_whoever_watches_the_log_with_its_entry() {
     let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
     bench.events_text(&started).await;
-    let (_, rested) = *heads.lock().expect("a lock").last().expect("a write");
+    // What is written may be told of after it can be read.
+    let (id, patience) = (started.run, std::time::Instant::now());
+    let rested = loop {
+        let row = bench.studio.world().store.read(move |tx| wfstudio::store::runs::get(tx, "", &id)).await.expect("a store").expect("a run");
+        let last = heads.lock().expect("a lock").last().copied();
+        if row.status == "awaiting_input" && last == Some((false, row.head)) {
+            break row.head;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "it does not rest: {row:?} {last:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
     heads.lock().expect("a lock").clear();
     let resumed = bench.resume(&started.run.to_string(), json!({"message": "yes"})).await.expect("a resumed run");
     bench.events_text(&resumed).await;

@@ -298,16 +298,16 @@ async fn a_brief_trace_leaves_out_what_says_nothing() {
 async fn waiting_for_people_is_no_work() {
     let story = Story::plain();
     let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_1 -> join_1; fork_1.b -> set_1{key: a, value: 1} -> join_1").await;
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     let told = story.bench.resume(&run.id, json!({"message": "x"})).await.unwrap();
     story.events_text(&told).await;
     let trace = story.trace(&run.id).await;
     for step in trace["steps"].as_array().unwrap() {
-        assert!(step["duration_ms"].as_u64().unwrap() < 900, "{step}");
+        assert!(step["duration_ms"].as_u64().unwrap() < 2900, "{step}");
     }
     let head = &trace["trace"];
-    assert!(head["waiting_ms"].as_u64().unwrap() >= 990 && head["working_ms"].as_u64().unwrap() < 900, "{head}");
-    assert!(head["duration_ms"].as_u64().unwrap() >= 990, "{head}");
+    assert!(head["waiting_ms"].as_u64().unwrap() >= 2990 && head["working_ms"].as_u64().unwrap() < 2900, "{head}");
+    assert!(head["duration_ms"].as_u64().unwrap() >= 2990, "{head}");
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn spans_of_a_specialist_lie_under_its_call() {
 #[tokio::test]
 async fn calls_that_were_cut_short_are_not_at_work_any_more() {
     let story = Story::plain();
-    let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 5000}, idempotent: true, timeout_ms: 20, retries: {max: 1, backoff_ms: 1}, on_error: continue} -> stop").await;
+    let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 5000}, idempotent: true, timeout_ms: 1500, retries: {max: 1, backoff_ms: 1}, on_error: continue} -> stop").await;
     let trace = story.trace(&run.id).await;
     let spans = trace["spans"].as_array().unwrap();
     assert_eq!(spans.len(), 2);
@@ -351,13 +351,13 @@ async fn a_child_run_that_waits_for_a_person_does_not_work_and_says_where() {
     for key in ["status", "awaiting_node_id", "awaiting_pause_id"] {
         assert_eq!(child[key], head[key], "{key} of {child}");
     }
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     story.resume(&run.id, json!({"approval": "approve"})).await;
     let ended = story.trace(&run.id).await;
     let child = &ended["children"][0];
     assert_eq!((&child["status"], &child["awaiting_node_id"], &child["awaiting_pause_id"]), (&json!("completed"), &json!(null), &json!(null)));
-    assert!(child["waiting_ms"].as_u64().unwrap() >= 990 && child["working_ms"].as_u64().unwrap() < 900, "{child}");
-    assert!(child["duration_ms"].as_u64().unwrap() >= 990, "{child}");
+    assert!(child["waiting_ms"].as_u64().unwrap() >= 2990 && child["working_ms"].as_u64().unwrap() < 2900, "{child}");
+    assert!(child["duration_ms"].as_u64().unwrap() >= 2990, "{child}");
 }
 
 #[tokio::test]
@@ -416,7 +416,8 @@ fn a_trace_of_many_pauses_is_read_in_proportion_to_them() {
             assert_eq!(trace.steps.len() as u64, 2 * times);
             begun.elapsed()
         };
-        (0..2).map(|_| read()).min().expect("a time")
+        // The fastest of some: a busy machine makes any one of them slow.
+        (0..5).map(|_| read()).min().expect("a time")
     };
     let (few, many) = (took(2_000), took(16_000));
     assert!(many < few * 24, "eight times as many take {many:?} instead of {few:?}");

@@ -37,17 +37,29 @@ async fn a_script_ends_with_its_time_and_with_its_run() {
     let bench = Bench::new(json!({}));
     let body = json!({"name": "spin", "kind": "builder", "timeout_ms": 80, "config": {"code": "for (;;);"}});
     let id = stored(&bench, body).await;
-    let began = Instant::now();
-    assert_eq!(tried(&bench, &id, json!({})).await, "error: the script ran longer than 80 ms and was stopped");
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    // The fastest of some: a busy machine makes any one of them slow, and without a cancel a script ends after 5 s.
+    let mut fastest = Duration::MAX;
+    for _ in 0..5 {
+        let began = Instant::now();
+        assert_eq!(tried(&bench, &id, json!({})).await, "error: the script ran longer than 80 ms and was stopped");
+        fastest = fastest.min(began.elapsed());
+    }
+    assert!(fastest < Duration::from_secs(3), "{fastest:?}");
     let endless = stored(&bench, json!({"name": "endless", "kind": "builder", "config": {"code": "for (;;);"}})).await;
     let workflow = bench.workflow(graph(json!({"tool_ref": format!("tool:{endless}")}))).await;
-    let started = bench.start(&workflow, json!({"message": "go"})).await;
-    let began = Instant::now();
-    bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
-    let told = bench.events_text(&started).await;
-    assert!(told.contains("cancelled"), "{told}");
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    let mut fastest = Duration::MAX;
+    for _ in 0..5 {
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        let began = Instant::now();
+        bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
+        let told = bench.events_text(&started).await;
+        assert!(told.contains("cancelled"), "{told}");
+        fastest = fastest.min(began.elapsed());
+        if fastest < Duration::from_secs(4) {
+            break;
+        }
+    }
+    assert!(fastest < Duration::from_secs(4), "{fastest:?}");
 }
 
 #[tokio::test]

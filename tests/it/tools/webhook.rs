@@ -78,7 +78,10 @@ async fn silence_endless_answers_and_missing_secrets_are_errors() {
     let error = &node["trace"]["error"];
     assert_eq!((&error["code"], &error["node_id"]), (&json!("credential_missing"), &json!("tool")), "a node is not tried again: {error}");
     assert_eq!(node["steps"][0]["attempt"], 1);
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    // Nobody listens there, and nobody else is given it meanwhile.
+    let taken = tokio::net::TcpSocket::new_v4().expect("a socket");
+    taken.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let free = taken.local_addr().expect("an address");
     let closed = hook(&bench, json!({"url": format!("http://{free}/")})).await;
     assert!(tried(&bench, &closed, json!({})).await.starts_with("error: the webhook could not be called: "));
 }

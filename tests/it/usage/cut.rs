@@ -97,7 +97,7 @@ async fn each_attempt_that_a_nodes_time_limit_ends_counts_what_it_reported() {
     let bench = at(&Hands::at("2026-11-20T10:00:00Z"), json!({"providers": {"mine": {"kind": "host"}}}));
     let declaration = HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() };
     bench.studio.set_host(Arc::new(Model { breaks: false, reports: &[1, 7] }), declaration);
-    let node = json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true, "timeout_ms": 200, "retries": {"max": 2, "backoff_ms": 1}});
+    let node = json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true, "timeout_ms": 1500, "retries": {"max": 2, "backoff_ms": 1}});
     let workflow = bench.workflow(chain(&[("a".to_owned(), "llm", node)])).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
     bench.events_text(&started).await;

@@ -36,7 +36,7 @@ pub(super) fn bill(studio: &Studio, refusals: usize) -> UnboundedReceiver<Value>
 }
 
 pub(super) async fn next(told: &mut UnboundedReceiver<Value>) -> Value {
-    tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("the host is told").expect("it is there")
+    tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("the host is told").expect("it is there")
 }
 
 pub(super) fn settings() -> Value {
@@ -54,7 +54,7 @@ async fn nested(bench: &Bench) -> String {
 /// Nothing is due any more, and nothing waits for later.
 pub(super) async fn nothing_is_left(bench: &Bench) {
     let left = || bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due);
-    for _ in 0..200 {
+    for _ in 0..6000 {
         if left().await.expect("a store").is_none() {
             return;
         }
@@ -116,7 +116,7 @@ async fn what_ended_while_the_clock_was_ahead_is_told_when_it_is_right_again() {
 /// Goes to the last millisecond before the next try, once the failure of the last one is stored.
 async fn wait_until_due(bench: &Bench, hands: &Hands, wait: i64) {
     use wfstudio::clock::Clock as _;
-    for _ in 0..500 {
+    for _ in 0..6000 {
         let due = bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due).await.expect("a store");
         if due.is_some_and(|due| due.0 == hands.now().0 + wait) {
             hands.forward(wait - 1);

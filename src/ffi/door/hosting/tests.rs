@@ -199,9 +199,9 @@ fn a_close_waits_for_the_callback_under_way_and_not_for_one_that_ended() {
         threads.spawn(|| hosting.notify(HostOp::Log, &json!({})));
         assert_eq!(begun.iter().take(2).count(), 2);
         let began = Instant::now();
-        hosting.close(Some(began + Duration::from_secs(10)));
+        hosting.close(Some(began + Duration::from_secs(60)));
         assert_eq!(returned.load(Ordering::SeqCst), 2, "the second is waited for");
-        assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     });
 }
 
@@ -209,13 +209,13 @@ fn a_close_waits_for_the_callback_under_way_and_not_for_one_that_ended() {
 fn whoever_gives_up_waiting_for_a_call_leaves_the_others_waiting() {
     let hosting = Arc::new(Hosting::default());
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| hosting.next(20_000).expect("open").is_some());
+        let waits = scope.spawn(|| hosting.next(60_000).expect("open").is_some());
         while hosting.state.lock().fetchers.is_empty() {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(hosting.next(1).expect("open").is_none());
         let began = std::time::Instant::now();
         hosting.notify(HostOp::ToolCancel, &json!({"call_id": "c1"}));
-        assert!(waits.join().expect("no panic") && began.elapsed() < Duration::from_secs(10), "it is woken: {:?}", began.elapsed());
+        assert!(waits.join().expect("no panic") && began.elapsed() < Duration::from_secs(30), "it is woken: {:?}", began.elapsed());
     });
 }
