@@ -24,7 +24,7 @@ async fn watched(collector: &Collector, settings: Value, replies: Value) -> Stor
     Story::with(all, replies)
 }
 
-/// Closes the studio: what waited was sent.
+/// Closes the studio: what waited was sent. An eighth of the time is for that, which nobody waits for who is ready sooner.
 async fn closed(story: &Story) {
-    story.bench.studio.shutdown(std::time::Duration::from_secs(20)).await;
+    story.bench.studio.shutdown(std::time::Duration::from_secs(240)).await;
 }

@@ -122,18 +122,19 @@ async fn the_environment_is_only_what_is_given() {
 #[tokio::test]
 async fn a_late_call_is_given_up_and_told_to_the_server() {
     let mut server = program("legacy", json!({}));
-    server["timeout_ms"] = json!(300);
+    server["timeout_ms"] = json!(3000);
     let bench = bench(&[("peer", server)], json!({}));
     let late = run(&bench, call("peer", "hang", json!({}))).await.expect_err("late");
-    assert_eq!(late, "tool_failed: the tool did not answer within 300 ms");
-    let mut heard = Value::Null;
-    for _ in 0..50 {
-        heard = result(&bench, "peer", "heard", json!({})).await;
-        if heard.to_string().contains("notifications/cancelled") {
+    assert_eq!(late, "tool_failed: the tool did not answer within 3000 ms");
+    let mut heard = String::new();
+    for _ in 0..200 {
+        // On a busy machine this call may be late itself.
+        heard = run(&bench, call("peer", "heard", json!({}))).await.map_or_else(|late| late, |state| state.to_string());
+        if heard.contains("notifications/cancelled") {
             break;
         }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let heard = heard.to_string();
     assert!(heard.contains("notifications/cancelled"), "{heard}");
     assert!(heard.contains("workflow-studio/idempotencyKey"), "{heard}");
 }

@@ -411,7 +411,7 @@ async fn the_older_transport_works_too() {
 #[tokio::test]
 async fn a_message_that_the_older_transport_does_not_take_stops_nobody_else() {
     let (site, address) = site(Manner::Legacy).await;
-    let server = at(format!("{address}/sse"), json!({"transport": "sse", "timeout_ms": 5000}));
+    let server = at(format!("{address}/sse"), json!({"transport": "sse", "timeout_ms": 10_000}));
     let bench = bench(&[("peer", server)], json!({}));
     let first = run(&bench, call("peer", "add", json!({"parameters": {"a": 13, "b": 1}})));
     let second = async {

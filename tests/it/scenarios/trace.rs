@@ -333,7 +333,7 @@ async fn spans_of_a_specialist_lie_under_its_call() {
 #[tokio::test]
 async fn calls_that_were_cut_short_are_not_at_work_any_more() {
     let story = Story::plain();
-    let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 5000}, idempotent: true, timeout_ms: 1500, retries: {max: 1, backoff_ms: 1}, on_error: continue} -> stop").await;
+    let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 60000}, idempotent: true, timeout_ms: 3000, retries: {max: 1, backoff_ms: 1}, on_error: continue} -> stop").await;
     let trace = story.trace(&run.id).await;
     let spans = trace["spans"].as_array().unwrap();
     assert_eq!(spans.len(), 2);
